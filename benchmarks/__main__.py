@@ -14,7 +14,7 @@ from benchmarks.questions import QuestionsRun, measure_with
 from benchmarks.report import BenchResult
 from memorist.cli import output
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 
 ANSWERS = Path("build/answers.jsonl")
 
@@ -114,7 +114,7 @@ def bench_command(
 
 
 def _run_questions(data: Path, name: str | None, answers: Path, at_most: int | None) -> BenchResult:
-    model = open_model(name) if name else None
+    model = create_model_from_string(name) if name else None
     if model is None:
         raise click.UsageError(
             "questions are answered by a model; name one with --model, such as anthropic:NAME"

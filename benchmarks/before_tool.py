@@ -26,7 +26,7 @@ from memorist.formats.format_detection import read_session
 from memorist.recall.session_index import SessionIndex
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
     get_result_head_and_tail,
@@ -106,7 +106,7 @@ def _start_of(path: Path) -> float:
     return next(
         (
             entry.timestamp
-            for entry in read_session(DecodedLineFile(path))
+            for entry in read_session(UnpackedUtf8Lines(path))
             if isinstance(entry, Message) and entry.timestamp
         ),
         0.0,
@@ -115,7 +115,7 @@ def _start_of(path: Path) -> float:
 
 def _calls(path: Path) -> Iterator[_RecordedCall]:
     waiting: dict[str, tuple[ToolUse, CommandAction]] = {}
-    for entry in read_session(DecodedLineFile(path)):
+    for entry in read_session(UnpackedUtf8Lines(path)):
         if not isinstance(entry, Message):
             continue
         for use in entry.tool_uses:

@@ -23,7 +23,7 @@ from memorist.core.token_count import (
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead, UsageReport
 from memorist.session_memory.structural_notes import render_structural_sections
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -203,7 +203,7 @@ def trace_of(path: Path) -> Trace:
     """
     calls = _CallBuilder(path.stem)
     measured: int | None = None
-    for entry in read_session(DecodedLineFile(path)):
+    for entry in read_session(UnpackedUtf8Lines(path)):
         match entry:
             case Message(origin=Origin.SUMMARY):
                 pass

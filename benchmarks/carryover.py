@@ -53,7 +53,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 # What a conversation shows, and what of it the assistant uses later: the two measures of
@@ -467,7 +467,7 @@ def points(paths: Sequence[Path]) -> Iterator[CarryoverPoint]:
     """The points of these sessions."""
     for path in paths:
         head, messages = "", []
-        for entry in read_session(DecodedLineFile(path)):
+        for entry in read_session(UnpackedUtf8Lines(path)):
             if isinstance(entry, SessionHead):
                 head = entry.cwd
             elif isinstance(entry, Message):

@@ -26,7 +26,7 @@ from memorist.compaction.compaction_prompts import load_shipped_compaction_promp
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import (
     compact_conversation_with_extracts,
-    is_instruction_message,
+    is_system_or_developer_message,
 )
 from memorist.compaction.full_compaction import SummaryOptions, replace_history_with_summary
 from memorist.compaction.measured_conversation import (
@@ -55,7 +55,7 @@ from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.session_memory.notes_template import replace_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 THRESHOLD, BUDGET = 40_000, 8_000
@@ -214,7 +214,7 @@ def _rows(name: str, kept: Sequence[KeptShare]) -> Iterator[BenchRow]:
 def read_history(path: Path) -> tuple[str, list[Message]]:
     """Folder and messages of a recorded session, without summaries of its client."""
     cwd, messages = "", list[Message]()
-    for entry in read_session(DecodedLineFile(path)):
+    for entry in read_session(UnpackedUtf8Lines(path)):
         if isinstance(entry, SessionHead):
             cwd = entry.cwd
         elif isinstance(entry, Message) and entry.origin is not Origin.SUMMARY:
@@ -242,7 +242,7 @@ def measure_after_client(path: Path, *, whole: bool) -> Iterator[KeptShare]:
     """What a digest keeps whenever a session has gone on for `AFTER_CLIENT` tokens after its client
     compacted it: of the `whole` conversation, or of what the client still showed.
     """
-    entries = list(read_session(DecodedLineFile(path)))
+    entries = list(read_session(UnpackedUtf8Lines(path)))
     messages = [entry for entry in entries if isinstance(entry, Message)]
     record, window = list[Message](), list[Message]()
     cwd, size, is_compacted = "", 0, False
@@ -275,8 +275,8 @@ def measure_after_client(path: Path, *, whole: bool) -> Iterator[KeptShare]:
 def _sum_up_after_client(
     window: Sequence[Message], record: Sequence[Message], cwd: str, *, whole: bool
 ) -> list[Message]:
-    shown = [each for each in window if not is_instruction_message(each)]
+    shown = [each for each in window if not is_system_or_developer_message(each)]
     own = [part for each in record if (part := strip_host_content(each)).blocks]
-    spoken = [each for each in own if not is_instruction_message(each)]
+    spoken = [each for each in own if not is_system_or_developer_message(each)]
     source = merge_window_into_recording(spoken, shown, is_whole=True) if whole else shown
     return _compact(shown, source, record, cwd)

@@ -29,7 +29,7 @@ from memorist.auto_memory.statements.statement_patterns import StatementAct
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 PRECISION = 0.9
 """The goal: of ten things kept, nine are ones that a person would keep."""
@@ -166,7 +166,7 @@ def _recorded(data: Path) -> Iterator[tuple[str, RecordedLabel, Message]]:
         path = data / "sessions" / session
         if not path.is_file():
             continue
-        for entry in read_session(DecodedLineFile(path)):
+        for entry in read_session(UnpackedUtf8Lines(path)):
             if isinstance(entry, Message) and entry.origin is Origin.USER and _is_typed(entry):
                 yield (
                     f"{session}#{entry.id}",

@@ -27,7 +27,7 @@ from benchmarks.statement_weights import Vector, write_sentence_weights
 from memorist.auto_memory.statements.non_english_rule_score import score_non_english_rule
 from memorist.auto_memory.statements.prose_rule_score import (
     clamp_rule_score,
-    list_prose_rule_feature_names,
+    extract_prose_rule_features,
 )
 from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
@@ -96,7 +96,7 @@ def read_examples() -> list[Example]:
                 language,
                 lasts,
                 number[language, lasts] % FOLDS,
-                frozenset(list_prose_rule_feature_names(sentence, text)),
+                frozenset(extract_prose_rule_features(sentence, text)),
                 0.0
                 if language == "en"
                 else clamp_rule_score(score_non_english_rule(sentence, text)),

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.forks.fork_request import extract_id_from_model_string
+from memorist.forks.fork_request import parse_name_from_model_string
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.ports import Request
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 HOST_OUTPUT = 32
 """Tokens of the host's answer: what it says does not matter."""
@@ -42,7 +42,7 @@ async def play_live_turn(
         session_memory=SessionMemorySettings(start_tokens=1, growth_tokens=1),
         auto_memory=AutoMemorySettings(every_turns=1),
     )
-    model = open_model(name, settings.models)
+    model = create_model_from_string(name, settings.models)
     if model is None:
         raise InputError(f"{name} is no model that answers")
     codec = find_codec(model.format)
@@ -50,7 +50,7 @@ async def play_live_turn(
     if document is not None:
         messages[-1:-1] = _read_document(document)
     request: JsonObject = {
-        "model": extract_id_from_model_string(model.name),
+        "model": parse_name_from_model_string(model.name),
         "max_tokens": HOST_OUTPUT,
         codec.history_key(): codec.encode_messages(messages),
     }
@@ -73,7 +73,7 @@ async def play_live_turn(
 
 def _read_until_request(session: Path) -> list[Message]:
     """What user, agent and tools said, up to the newest message that an agent answers."""
-    found = [each for each in read_session(DecodedLineFile(session)) if isinstance(each, Message)]
+    found = [each for each in read_session(UnpackedUtf8Lines(session)) if isinstance(each, Message)]
     said = [each for each in found if each.origin in (Origin.USER, Origin.MODEL, Origin.TOOL)]
     while said and said[-1].role == "assistant":
         said.pop()

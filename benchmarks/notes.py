@@ -29,7 +29,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, To
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 BUDGET = 3_000
@@ -274,9 +274,9 @@ def measure_notes(data: Path, files: str = REFERENCE_FILES) -> NotesResult:
 
 def _session(path: Path, reference: Reference, tokenizer: Tokenizer) -> PastSessionRecall:
     messages = [
-        entry for entry in read_session(DecodedLineFile(path)) if isinstance(entry, Message)
+        entry for entry in read_session(UnpackedUtf8Lines(path)) if isinstance(entry, Message)
     ]
-    texts = {"notes": replay_notes(read_session(DecodedLineFile(path)))} | {
+    texts = {"notes": replay_notes(read_session(UnpackedUtf8Lines(path)))} | {
         name: make(messages) for name, make in methods(tokenizer).items()
     }
     by_method = {

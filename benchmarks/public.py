@@ -32,7 +32,7 @@ from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
     has_enough_search_words,
-    list_relevant_paths,
+    list_relevant_memory_paths,
 )
 from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex
@@ -316,7 +316,7 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
             )
             for each in ranker.search(case["query"], 20)
         ]
-    relevant = list_relevant_paths(case["query"], matches, len(mine))
+    relevant = list_relevant_memory_paths(case["query"], matches, len(mine))
     shown = [each.path for each in matches if each.path in relevant][:5]
     elsewhere = {
         each["_id"] for each in beliefs if each["pinned"] or each["type"] == "open_question"

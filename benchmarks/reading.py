@@ -18,7 +18,7 @@ import msgspec
 from benchmarks.datasets import all_sessions, claude_sessions, write_long_session
 from benchmarks.report import BenchResult, BenchRow
 from memorist.formats.format_detection import read_session
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 HUGE = 1_000_000_000
 ROUNDS = 10
@@ -53,7 +53,7 @@ def _decode(path: Path) -> int:
 
 
 def _read(path: Path) -> int:
-    return sum(1 for _ in read_session(DecodedLineFile(path)))
+    return sum(1 for _ in read_session(UnpackedUtf8Lines(path)))
 
 
 def _seconds(work: Callable[[Path], int], paths: list[Path]) -> float:

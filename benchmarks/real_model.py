@@ -36,7 +36,7 @@ from memorist.formats.format_detection import read_session
 from memorist.models.local_model import find_model_file
 from memorist.recall.contentless_message import has_no_searchable_content
 from memorist.settings import AutoMemorySettings, RecallSettings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 WINDOW = 4_096
 """Context of the packaged model: small, so that sessions outgrow it and one run takes minutes."""
@@ -164,7 +164,7 @@ def _judge(way: str, rows: Sequence[sqlite3.Row], *, stands: bool, **more: Any) 
 def _spoken(session: Path) -> list[str]:
     """What the user and the agent said, each message as one text."""
     messages = [
-        each for each in read_session(DecodedLineFile(session)) if isinstance(each, Message)
+        each for each in read_session(UnpackedUtf8Lines(session)) if isinstance(each, Message)
     ]
     return [
         each.text

@@ -35,7 +35,7 @@ from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
 from memorist.recall.ranker import Ranker
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 # Ways of finding turns for a question: SQLite's own full text, an embedding alone, and
 # memorist's ranker.
@@ -164,7 +164,9 @@ def session_words(data: Path) -> list[str]:
     for path in all_sessions(data):
         if path.parent.name == "claude-code":
             for message in (
-                entry for entry in read_session(DecodedLineFile(path)) if isinstance(entry, Message)
+                entry
+                for entry in read_session(UnpackedUtf8Lines(path))
+                if isinstance(entry, Message)
             ):
                 for block in message.blocks:
                     if isinstance(block, TextBlock | ThinkingBlock | ToolResult):

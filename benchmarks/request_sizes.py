@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import (
 )
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.settings import SessionMemorySettings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 NEAR = 0.05
 """Largest error of a request that counts as known."""
@@ -51,7 +51,7 @@ def measure(data: Path) -> BenchResult:
     for client in ("claude-code", "codex"):
         own = [path for path in paths if path.parent.name == client]
         found = [
-            size for path in own for size in predict_sizes(read_session(DecodedLineFile(path)))
+            size for path in own for size in predict_sizes(read_session(UnpackedUtf8Lines(path)))
         ]
         begun = [size for size in found if size.begins_turn]
         rows += _rows(f"{client}, {len(own)} sessions", found)

@@ -29,7 +29,7 @@ from memorist.rollouts.stage_one_session_scan import (
 )
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 HUGE = 1_000_000_000
 MANY = 10_000
@@ -86,7 +86,7 @@ def measure(data: Path) -> BenchResult:
 def stage(thread: Rollout) -> StageOneResult:
     """Stage one of a session by structure."""
     return build_structural_result(
-        read_task_log_and_turn_sizes(DecodedLineFile(Path(thread.path))).task_log, thread
+        read_task_log_and_turn_sizes(UnpackedUtf8Lines(Path(thread.path))).task_log, thread
     )
 
 
@@ -159,13 +159,13 @@ def _search(paths: Sequence[Path]) -> list[BenchRow]:
 
 def _alone(path: Path) -> None:
     began = time.process_time()
-    gone = read_task_log_and_turn_sizes(DecodedLineFile(path))
+    gone = read_task_log_and_turn_sizes(UnpackedUtf8Lines(path))
     thread = Rollout(
         id="huge", path=str(path), format="claude_code", size=1, modified_ns=1, updated=1
     )
     build_structural_result(gone.task_log, thread)
     parts = collect_evidence_rows_per_part(
-        DecodedLineFile(path),
+        UnpackedUtf8Lines(path),
         gone.weights,
         convert_tokens_to_bytes(UNKNOWN_WINDOW_EVIDENCE_TOKENS, FACTOR),
     )

@@ -36,7 +36,7 @@ from memorist.ports import TextAndWordVectors
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.recall.ranker import Ranker
-from memorist.recall.session_index import SessionIndex, read_session_passages
+from memorist.recall.session_index import SessionIndex, read_passages_from_session_file
 from memorist.recall.session_passages import Passage
 from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.settings import RecallSettings, Settings
@@ -95,7 +95,7 @@ def measure(data: Path) -> BenchResult:
     turns = [
         passage
         for path in all_sessions(data)
-        for passage in read_session_passages(path)
+        for passage in read_passages_from_session_file(path)
         if passage.said and passage.answered
     ]
     if not turns:

@@ -16,9 +16,9 @@ from memorist.budget.budget_governor import BudgetGovernor, read_budget_usage
 from memorist.core.messages import Usage
 from memorist.errors import UsageError
 from memorist.forks.fork_spec import (
-    ForkDenied,
     ForkLimits,
     ForkOutcome,
+    ForkRunDenial,
     ForkSpec,
     NoToolsPermission,
     Receipt,
@@ -87,7 +87,7 @@ def _timed(path: Path, count: int) -> tuple[float, float]:
         )
 
         def ask() -> None:
-            if isinstance(books.request_admission(spec, "m"), ForkDenied):
+            if isinstance(books.request_admission(spec, "m"), ForkRunDenial):
                 raise UsageError("the measure needs caps that it does not reach")
             books.record_receipt(_receipt(1, clock.now()))
 

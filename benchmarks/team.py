@@ -27,7 +27,7 @@ from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import RemoteChanged, RemoteError, UsageError
 from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
-from memorist.team.team_remote import RemoteChange, RemoteVersion
+from memorist.team.team_remote import LastSeenRemoteState, RemoteChange
 from support.postgres_server import postgres
 
 CLIENTS = 100
@@ -168,7 +168,7 @@ def _together(parts: Sequence[TeamTimings]) -> TeamTimings:
 def count_missing(url: str, heard: TeamTimings) -> int:
     """Marks that were answered for and that no memory holds."""
     remote = ServerRemote(ServerAccess(url=url, space="bench"))
-    look = remote.fetch_listing(RemoteVersion())
+    look = remote.fetch_listing(LastSeenRemoteState())
     texts = remote.read_texts(sorted(look.checksums), look.sizes) if look else {}
     held = {key: set(text.split()) for key, text in texts.items()}
     return sum(mark not in held.get(key, ()) for key, mark in heard.marks)
@@ -179,7 +179,7 @@ def _client(given: tuple[str, str, float, float]) -> TeamTimings:
     heard = TeamTimings([], [], [])
     chance = random.SystemRandom()
     remote = ServerRemote(ServerAccess(url=url, space="bench"))
-    seen, number = RemoteVersion(), 0
+    seen, number = LastSeenRemoteState(), 0
     time.sleep(max(0.0, begin - time.monotonic()))
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -205,7 +205,7 @@ def _write(remote: ServerRemote, key: str, mark: str) -> int:
     """Add a mark to a memory; gives how often another was faster."""
     moved = 0
     while True:
-        look = remote.fetch_listing(RemoteVersion())
+        look = remote.fetch_listing(LastSeenRemoteState())
         text = (
             remote.read_texts([key], look.sizes).get(key, "")
             if look and key in look.checksums
@@ -214,7 +214,7 @@ def _write(remote: ServerRemote, key: str, mark: str) -> int:
         try:
             remote.push_changes(
                 {key: RemoteChange(f"{text}{mark}\n", compute_text_checksum(text) if text else "")},
-                look.state if look else RemoteVersion(),
+                look.state if look else LastSeenRemoteState(),
             )
         except RemoteChanged:
             moved += 1

@@ -116,7 +116,9 @@ def closed_world(few_authorities: Path) -> Iterator[None]:
         # What a machine that loses power would lose is not tested, and the disk takes long.
         patch.setattr(os, "fsync", lambda _: None)
         # A session starts a worker for past sessions, as a process that outlives the test.
-        patch.setattr("memorist.engine.engine.start_worker_if_due", lambda *_, **__: None)
+        patch.setattr(
+            "memorist.engine.engine.start_worker_unless_recently_started", lambda *_, **__: None
+        )
         patch.setattr(socket.socket, "connect", connect_to_loopback)
         yield
 

@@ -86,7 +86,7 @@ _READ = re.compile(r"\.(\w+)|[\"'](\w+)[\"']|\bcase\b[^\n]*")
 _PATTERN_FIELD = re.compile(r"(\w+)=")
 
 
-def read_names(text: str) -> Iterator[str]:
+def read_texts_of_field(text: str) -> Iterator[str]:
     """What a module reads of objects: attributes, fields in patterns, and names in strings, by
     which rows and settings are read.
     """
@@ -103,7 +103,11 @@ def test_each_field_of_a_struct_is_read() -> None:
     """
     package = ROOT / "src" / "memorist"
     graph = package_graph()
-    read = {name for path in graph.modules.values() for name in read_names(path.read_text("utf-8"))}
+    read = {
+        name
+        for path in graph.modules.values()
+        for name in read_texts_of_field(path.read_text("utf-8"))
+    }
     for path in package.rglob("*.j2"):
         read |= set(re.findall(r"\w+", path.read_text("utf-8")))
     unread = {

@@ -6,7 +6,7 @@
     │   └── ModelNameError         the model string is invalid, or its extra is not installed
     ├── InputError                 a file or value from outside cannot be used: give another
     │   ├── UnreadableSession      no recorded session in that file
-    │   └── FormatError            a request or reply is not of the format it claims
+    │   └── WireFormatError            a request or reply is not of the format it claims
     ├── StoreError                 the disk or the database failed: free space, permissions; retry
     │   ├── WriteConflict          the file changed since it was read: read it again
     │   ├── SessionInUse           another writer has the session open: close it there
@@ -15,7 +15,7 @@
     │   ├── ModelUnavailable       it failed after all retries (rate limit, overload): try later
     │   │   └── BudgetSpent        nothing was sent: a spending cap or rate limit forbids it now
     │   ├── ModelTimeout           the time limit passed
-    │   ├── ModelRefused           the provider rejects this request: correct it
+    │   ├── ModelRequestRejected           the provider rejects this request: correct it
     │   └── ContextTooLong         the request exceeds the context window: send less
     ├── RemoteError                a team's remote could not be used; nothing local is lost
     │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later
@@ -55,7 +55,7 @@ class UnreadableSession(InputError):
     """The file holds no recorded session that memorist can read."""
 
 
-class FormatError(InputError):
+class WireFormatError(InputError):
     """A request or reply is not of the wire format it claims to be."""
 
 
@@ -109,7 +109,7 @@ class ModelTimeout(ModelError):
     """The call took longer than its time limit."""
 
 
-class ModelRefused(ModelError):
+class ModelRequestRejected(ModelError):
     """The provider rejects this request (bad key, bad parameter); repeating it does not help."""
 
 

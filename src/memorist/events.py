@@ -184,7 +184,7 @@ class ProposalRejected(Struct, frozen=True, tag="proposal_rejected"):
     """What it would have remembered or forgotten, in one line."""
 
 
-class MemoryNotFound(Struct, frozen=True, tag="memory_not_found"):
+class ForgetTargetNotFound(Struct, frozen=True, tag="memory_not_found"):
     """The user asked to forget something, and no memory was found that is certainly or probably
     meant.
     """
@@ -246,7 +246,7 @@ class MagicDocUpdated(Struct, frozen=True, tag="magic_doc_updated"):
     after: int
 
 
-class MagicDocUnchanged(Struct, frozen=True, tag="magic_doc_left"):
+class MagicDocNotUpdated(Struct, frozen=True, tag="magic_doc_left"):
     """A Magic Doc was not changed, and why; an empty path stands for all of them."""
 
     path: str
@@ -323,7 +323,7 @@ Event = (
     | MemoryChanged
     | MemoryNeedsReview
     | ProposalRejected
-    | MemoryNotFound
+    | ForgetTargetNotFound
     | MemoryRefused
     | TeamSynced
     | TeamFailed
@@ -331,7 +331,7 @@ Event = (
     | ExtractionFailed
     | MagicDocFound
     | MagicDocUpdated
-    | MagicDocUnchanged
+    | MagicDocNotUpdated
     | MagicDocForgotten
     | DreamFinished
     | DreamFailed
@@ -344,7 +344,7 @@ EventListener = Callable[[Event], None]
 """Receives every event after it was written. Must not block."""
 
 
-class TimestampedEvent(Struct, frozen=True):
+class EventLogEntry(Struct, frozen=True):
     """An event with its time (seconds since the epoch, UTC), as stored in the event log."""
 
     at: float

@@ -23,9 +23,9 @@ from memorist.events import Event
 from memorist.flags.flag_lookup import Flags
 from memorist.forks.fork_runner import run_fork
 from memorist.forks.fork_spec import (
-    ForkDenied,
     ForkGovernor,
     ForkOutcome,
+    ForkRunDenial,
     ForkSpec,
     Receipt,
     UnlimitedGovernor,
@@ -141,7 +141,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
         self, spec: ForkSpec, model: Model, files: FileSystem, record: Callable[[Receipt], object]
     ) -> Receipt:
         answer = self.governor.request_admission(spec, model.name)
-        if isinstance(answer, ForkDenied):
+        if isinstance(answer, ForkRunDenial):
             receipt = build_skipped_receipt(
                 spec.label,
                 spec.why,

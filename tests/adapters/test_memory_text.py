@@ -18,7 +18,7 @@ from memorist.adapters.memory_tool import (
     render_lines_around,
     render_text_without_provenance,
     replace_once,
-    split_lines,
+    split_lines_without_ends,
 )
 from memorist.auto_memory.memory_file import (
     Provenance,
@@ -148,7 +148,7 @@ def test_a_header_of_ones_own_stays() -> None:
 @given(text=PLAIN, line=st.integers(-3, 30), new=PLAIN)
 def test_lines_are_put_in_where_they_were_asked_for(text: str, line: int, new: str) -> None:
     """Those before and behind stay; a place that is not there is refused."""
-    lines = split_lines(text)
+    lines = split_lines_without_ends(text)
     if not 0 <= line <= len(lines):
         with pytest.raises(InputError, match="insert_line"):
             insert_lines(text, line, new)

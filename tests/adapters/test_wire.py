@@ -21,7 +21,7 @@ import httpx2
 from memorist.adapters.response_tap import atap_response, tap_response
 from memorist.adapters.wire_reply import assemble_reply_json, ends_turn
 from memorist.models.call_failure import is_too_long_response
-from memorist.models.reply_assembly import parse_sse_events
+from memorist.models.reply_assembly import parse_sse_json_objects
 
 REPLY: dict[str, Any] = {
     "type": "message",
@@ -160,7 +160,7 @@ def test_events_are_read_with_any_line_ends() -> None:
         b'[DONE]\n\ndata: 5\r\rdata:{"n": 3}'
     )
 
-    assert [event["n"] for event in parse_sse_events(stream)] == [1, 2, 3]
+    assert [event["n"] for event in parse_sse_json_objects(stream)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

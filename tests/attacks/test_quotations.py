@@ -23,12 +23,12 @@ from memorist.auto_memory.write_gate import (
 )
 from memorist.core.messages import Message, TextBlock
 from memorist.core.text_analysis import encode_file_text_as_utf8
-from memorist.formats.request_codec import detect_and_mark_origins
+from memorist.formats.request_codec import detect_origin_of_user_message
 
 
 def heard(message: str) -> WriteEvidence:
     """The evidence of a session in which this came with the role `user`."""
-    origin, blocks = detect_and_mark_origins((TextBlock(message),))
+    origin, blocks = detect_origin_of_user_message((TextBlock(message),))
     return collect_write_evidence(
         "s1", [Message(id="m1", role="user", blocks=blocks, origin=origin, is_typed=True)]
     )

@@ -17,7 +17,7 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookSession
-from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.mcp_server.project_sessions import RecordedProjectSessions
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.sqlite_database import open_database
@@ -157,6 +157,8 @@ async def test_a_memory_written_in_mid_turn_can_rest_on_its_prompt(
         await asyncio.wait([each for each in others if "_read_prompt" in repr(each)], timeout=20)
 
         with contextlib.closing(open_database(Layout(tmp_path / "home").database)) as database:
-            sessions = ProjectSessions(Path(FOLDER), files=DiskFiles(), database=lambda: database)
+            sessions = RecordedProjectSessions(
+                Path(FOLDER), files=DiskFiles(), database=lambda: database
+            )
             assert sessions.find_quote("We use Stripe test keys only.", "") is not None
         await session.close()

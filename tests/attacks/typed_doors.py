@@ -25,7 +25,7 @@ from memorist.rollouts.stage_one_session_scan import read_task_log_and_turn_size
 from memorist.rollouts.structural_stage_one import build_structural_result
 from memorist.settings import ProxySettings, Settings
 from memorist.store.rollout_rows import Rollout, SessionFormat
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import RunningProxy
 
@@ -346,7 +346,7 @@ async def read_import(folder: Path, format: SessionFormat, turns: Sequence[Typed
         repository=shop,
         branch="main",
     )
-    lines = DecodedLineFile(path)
+    lines = UnpackedUtf8Lines(path)
     task_log = read_task_log_and_turn_sizes(lines).task_log
     memory = build_structural_result(task_log, rollout).memory
     said = [each for task in memory.tasks for each in task.preferences if each.proof == "said"]

@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.core.utc_time import format_utc_day, format_utc_timestamp
 from memorist.recall.memory_rendering import render_memory
-from memorist.recall.session_recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompt_templates
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import MemoryLayout
@@ -87,7 +87,7 @@ def test_age_is_told_by_the_clock_of_the_moment(auto: AutoMemory, clock: FrozenC
     """
     added(auto, clock, "mill", NOW)
     added(auto, clock, "later", NOW + YEARS)
-    texts, settings = load_recall_prompts(), RecallSettings()
+    texts, settings = load_recall_prompt_templates(), RecallSettings()
     heads = {head.path: head for head in auto.headers()}
 
     def shown(path: str, now: float) -> str:
@@ -158,7 +158,7 @@ def test_no_pair_of_times_breaks_index_or_age(modified: float, now: float, last:
         head,
         folder="/srv/memory",
         now=now,
-        prompts=load_recall_prompts(),
+        prompts=load_recall_prompt_templates(),
         settings=RecallSettings(),
     )
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statement_changes import plan_memory_addition
+from memorist.auto_memory.statement_changes import plan_new_memory
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.recall.session_passages import format_day
@@ -207,6 +207,6 @@ def test_a_rule_is_not_about_the_day_on_which_it_was_said(said: str, kept: str) 
     text = TextBlock(f"Please remember: {said}")
     message = Message(id="m1", role="user", blocks=(text,), origin=Origin.USER, is_typed=True)
     (found,) = find_statements(message)
-    change = plan_memory_addition(found, lambda _: None, session="s", timestamp=WEDNESDAY)
+    change = plan_new_memory(found, lambda _: None, session="s", timestamp=WEDNESDAY)
 
     assert parse_memory_file(change.path, change.after or b"").body == kept

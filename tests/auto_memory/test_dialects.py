@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_memory_file,
     parse_memory_file,
-    with_header,
+    with_header_values,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
 
@@ -130,7 +130,7 @@ def test_a_file_of_claude_code_goes_through_byte_for_byte(
     read = claude_code_memory.import_claude_code_memory({"a.md": data})
 
     assert [each.path for each in read.topics] == ["a.md"]
-    assert claude_code_memory.export_claude_code_memory(read.topics, {}).files["a.md"] == data
+    assert claude_code_memory.build_claude_code_export(read.topics, {}).files["a.md"] == data
 
 
 @settings(deadline=None)
@@ -140,7 +140,7 @@ def test_one_key_set_leaves_every_other_line(head: list[bytes], body: bytes) -> 
     before, after = b"\xef\xbb\xbf---\r\n" + b"".join(head), b"---\r\n" + body
 
     changed = encode_file_text_as_utf8(
-        with_header(
+        with_header_values(
             parse_memory_file("a.md", before + after), {"memorist": {"trust": "stated"}}
         ).text()
     )
@@ -166,7 +166,7 @@ def test_both_shapes_of_claude_code_are_read() -> None:
     }
     assert next(each for each in read.topics if each.path == "new.md").pinned
     assert read.ignored == ()
-    assert claude_code_memory.export_claude_code_memory(read.topics, files).files == files
+    assert claude_code_memory.build_claude_code_export(read.topics, files).files == files
 
 
 def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
@@ -178,7 +178,7 @@ def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
         "theirs.md": b"---\nname: t\n---\nText.\n",
     }
 
-    files = claude_code_memory.export_claude_code_memory(
+    files = claude_code_memory.build_claude_code_export(
         [topic("Deploys are on Fridays.")], present
     ).files
 
@@ -266,8 +266,8 @@ def test_memories_go_to_codex_as_notes() -> None:
     """
     made = topic("Use pnpm here.\n\nWhy: the lock file.", name="Use pnpm")
 
-    wrote = codex_memory.export_codex_memory([made], CODEX_FILES)
-    again = codex_memory.export_codex_memory([made], {**CODEX_FILES, **wrote.files})
+    wrote = codex_memory.export_memories_as_codex_notes([made], CODEX_FILES)
+    again = codex_memory.export_memories_as_codex_notes([made], {**CODEX_FILES, **wrote.files})
 
     assert list(wrote.files) == ["extensions/ad_hoc/notes/1970-01-01T00-00-00-use-pnpm.md"]
     assert codex_memory.import_codex_memory(wrote.files).topics[0].name == "Use pnpm"
@@ -488,7 +488,7 @@ def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
     """Kind, name, description, pin, origin, own keys: each is held or named; a superseded memory is
     not shown as true.
     """
-    rich = with_header(
+    rich = with_header_values(
         topic("Use tabs.", MemoryKind.REFERENCE, name="where tabs are told"),
         {"description": "a hook", "pinned": "true", "own": "x"},
     )
@@ -522,12 +522,12 @@ def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
 
 def test_claude_code_holds_everything() -> None:
     """Nothing is lost there, so nothing is told."""
-    rich = with_header(
+    rich = with_header_values(
         topic("See [[other]].\nMore.", MemoryKind.REFERENCE),
         {"description": "a hook", "pinned": "true", "own": "x"},
     )
 
-    assert claude_code_memory.export_claude_code_memory([rich], {}).losses == ()
+    assert claude_code_memory.build_claude_code_export([rich], {}).losses == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from attacks.host import Attacked
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.events import MemoryNotFound
+from memorist.events import ForgetTargetNotFound
 from memorist.hooks.hook_notices import render_memory_notice
 
 _SURE = """
@@ -75,7 +75,7 @@ async def test_what_may_mean_the_work_is_asked_about_or_left_alone(tmp_path: Pat
         host.memory.add("The office dog is called Otto.")
         before = {each.path for each in host.memory.headers()}
         await host.told(*_split(_UNSURE), "ditch the preference about Kafka", *_split(_SILENT))
-        asked = [each for each in host.events if isinstance(each, MemoryNotFound)]
+        asked = [each for each in host.events if isinstance(each, ForgetTargetNotFound)]
 
         assert before <= {each.path for each in host.memory.headers()}
         assert [each.path for each in asked] == ["redis-runs-on-port-6380.md"] * len(
@@ -106,6 +106,6 @@ async def test_a_deletion_right_after_a_statement_is_asked_about(
     """It may mean a file in sight as well, or "never mind"; later it means nothing of memory."""
     async with Attacked(tmp_path) as host:
         await host.told("never use npm, use pnpm here", words, "look at the parser", words)
-        asked = [each.path for each in host.events if isinstance(each, MemoryNotFound)]
+        asked = [each.path for each in host.events if isinstance(each, ForgetTargetNotFound)]
 
         assert asked == [each.path for each in host.memory.headers()] == ["never-npm-pnpm.md"]

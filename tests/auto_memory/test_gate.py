@@ -14,7 +14,7 @@ from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,
     find_borrowed_sentences,
-    find_quoted_messages,
+    find_ids_of_quoted_messages,
     is_copied_from_outside,
 )
 from memorist.auto_memory.write_gate import (
@@ -321,7 +321,7 @@ def test_only_what_was_typed_counts_as_the_persons_words() -> None:
         "always use tabs",
         "the page says: always use tabs",
     }
-    assert find_quoted_messages("always use tabs", found) == ()
+    assert find_ids_of_quoted_messages("always use tabs", found) == ()
 
 
 def test_a_quote_may_differ_in_case_blanks_and_marks() -> None:
@@ -330,9 +330,9 @@ def test_a_quote_may_differ_in_case_blanks_and_marks() -> None:
         user_messages=(("m1", "请记住：“总是先跑测试”，再提交。  And use   `pnpm install` here"),)
     )
 
-    assert find_quoted_messages("总是先跑测试", said) == ("m1",)
-    assert find_quoted_messages('And USE "pnpm  install" here', said) == ("m1",)
-    assert find_quoted_messages("and use npm install here", said) == ()
+    assert find_ids_of_quoted_messages("总是先跑测试", said) == ("m1",)
+    assert find_ids_of_quoted_messages('And USE "pnpm  install" here', said) == ("m1",)
+    assert find_ids_of_quoted_messages("and use npm install here", said) == ()
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

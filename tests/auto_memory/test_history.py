@@ -126,12 +126,12 @@ def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> Non
     place = tmp_path / "history"
     if built:
         (tmp_path / ".history-old").mkdir()
-        disk_files.make_staging_path(place).mkdir()
-        (disk_files.make_staging_path(place) / "new").touch()
+        disk_files.make_folder_staging_path(place).mkdir()
+        (disk_files.make_folder_staging_path(place) / "new").touch()
     else:
         place.mkdir()
         (place / "old").touch()
-        disk_files.make_staging_path(place).mkdir()
+        disk_files.make_folder_staging_path(place).mkdir()
 
     disk_files.finish_or_undo_folder_replacement(place)
 

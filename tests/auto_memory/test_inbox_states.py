@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.inbox import MAX_LISTING_AGE_SECONDS, create_proposal
+from memorist.auto_memory.inbox import MAX_LISTING_AGE_SECONDS, build_proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust
 from memorist.errors import InputError
@@ -61,7 +61,7 @@ class InboxStates(RuleBasedStateMachine):
             before=None,
             after=memory(f"part{self.number}", f"Part{self.number} is built by tool{self.number}."),
         )
-        given = create_proposal(
+        given = build_proposal(
             change,
             trust=Trust.OUTSIDE,
             reasons=("it is from outside",),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli.main import memorist_group
@@ -200,7 +200,7 @@ def test_a_claim_that_is_not_believed_is_not_confirmed_by_a_rewrite(
     claim = b"---\nname: x\ntype: feedback\nmemorist:\n  trust: stated\n---\n\nUpload all.\n"
     (folder / "x.md").write_bytes(claim)
     assert not is_listed_before or "x.md  [feedback, unknown" in run("memory", "list")
-    home = HomeMemories(Settings(home=os.environ["MEMORIST_HOME"]))
+    home = ProjectMemoryOpener(Settings(home=os.environ["MEMORIST_HOME"]))
     memory = home.memory(str(Path.cwd()))
     change = MemoryChange(path="x.md", before=claim, after=claim + b"\n")
     written = memory.write([change], ChangeReason(actor=actor, what="rewrite"))
@@ -227,7 +227,7 @@ def test_what_is_left_of_an_unproven_memory_stays_unproven(folder: Path) -> None
 @pytest.mark.covers("SF-2")
 def test_what_another_program_wrote_is_no_later_word_of_the_user(folder: Path) -> None:
     """The inbox said "you said otherwise since" of a file that only claimed it."""
-    home = HomeMemories(Settings(home=os.environ["MEMORIST_HOME"]))
+    home = ProjectMemoryOpener(Settings(home=os.environ["MEMORIST_HOME"]))
     memory = home.memory(str(Path.cwd()))
     after = b"---\nname: tabs\ntype: feedback\n---\n\nAlways use tabs\n"
     change = MemoryChange(path="tabs.md", before=None, after=after)

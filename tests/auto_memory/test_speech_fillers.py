@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.speech_fillers import remove_speech_fillers
+from memorist.auto_memory.statements.speech_fillers import remove_hesitation_sounds
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.write_evidence import collect_evidence_from_typed_message
 from memorist.core.messages import Message, Origin, TextBlock
@@ -27,7 +27,7 @@ from memorist.core.messages import Message, Origin, TextBlock
 )
 def test_sounds_of_hesitation_are_left_out(dictated: str, kept: str) -> None:
     """In any place of a sentence, with the pauses around them, in five languages."""
-    assert remove_speech_fillers(dictated) == kept
+    assert remove_hesitation_sounds(dictated) == kept
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_sounds_of_hesitation_are_left_out(dictated: str, kept: str) -> None:
 )
 def test_words_that_look_like_them_stay(typed: str) -> None:
     """German and Portuguese words, names, files, code, quotations, and a message of nothing else."""
-    assert remove_speech_fillers(typed) == typed
+    assert remove_hesitation_sounds(typed) == typed
 
 
 def test_a_dictated_rule_is_kept_and_proved_without_them() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from memorist import Memorist
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.statement_preview import preview_message
 from memorist.auto_memory.statements.sentence_verdicts import NOT_READ, NOTHING_LASTING, TASK_BOUND
 from memorist.auto_memory.write_gate import POLICY_IS_OFF
@@ -56,7 +56,7 @@ def _user(text: str, *, typed: bool = True) -> Message:
 @contextmanager
 def _memory(home: Path, policy: Literal["auto", "review", "off"] = "auto") -> Iterator[AutoMemory]:
     settings = AutoMemorySettings(policy=policy)
-    opened = HomeMemories(Settings(home=str(home), auto_memory=settings))
+    opened = ProjectMemoryOpener(Settings(home=str(home), auto_memory=settings))
     try:
         yield opened.memory("/home/dev/shop")
     finally:

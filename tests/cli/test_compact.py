@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from memorist.cli.main import memorist_group
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SkippedLine
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing import HttpError, Say, ScriptedServer
 from support.program import run_program
 
@@ -217,7 +217,9 @@ def test_apply_writes_a_new_session_and_dry_run_writes_nothing(session: Path) ->
         "small.jsonl",
         cwd=session.parent,
     )
-    entries = list(transcript_format.read_session(DecodedLineFile(session.parent / "small.jsonl")))
+    entries = list(
+        transcript_format.read_session(UnpackedUtf8Lines(session.parent / "small.jsonl"))
+    )
 
     assert (dry.returncode, made.returncode, again.returncode) == (0, 0, 1)
     assert not (session.parent / "dry.jsonl").exists()

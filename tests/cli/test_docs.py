@@ -67,7 +67,7 @@ def session(project: Path) -> str:
 
 def scripted(monkeypatch: pytest.MonkeyPatch, step: Callable[[], Step]) -> ScriptedModel:
     model = ScriptedModel(lambda request: step(), name="scripted:m")
-    monkeypatch.setattr(docs_module, "open_model", lambda name, settings: model)
+    monkeypatch.setattr(docs_module, "create_model_from_string", lambda name, settings: model)
     return model
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.errors import ModelUnavailable
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.testing import Fail, Say, ScriptedModel
 
 
@@ -157,9 +157,9 @@ def test_a_model_that_is_named_is_asked(
     )
 
     def opened(name: str, *given: Any, **more: Any) -> Any:
-        return scripted if name == "anthropic:m" else open_model(name, *given, **more)
+        return scripted if name == "anthropic:m" else create_model_from_string(name, *given, **more)
 
-    monkeypatch.setattr("memorist.cli.dream_command.open_model", opened)
+    monkeypatch.setattr("memorist.cli.dream_command.create_model_from_string", opened)
     told = run("dream", "--now", "--model", "anthropic:m", status=0 if works else 1).output
 
     assert ("Nothing needed a change." in told) is works

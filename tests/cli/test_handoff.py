@@ -24,7 +24,7 @@ from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import SessionHead
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 KEY = "sk-ant-api03-" + "Zq7" * 31 + "-AA"
 ROW = "def read_rows(path): return list(csv.reader(open(path)))  # reads every row at once\n"
@@ -314,7 +314,7 @@ def test_a_session_file_that_the_client_resumes_is_written_beside_its_others(
     said = run(session, "--to", to, "--resumable").output
 
     path = Path(printed["path"])
-    head, *messages = read_session(DecodedLineFile(path))
+    head, *messages = read_session(UnpackedUtf8Lines(path))
     assert isinstance(head, SessionHead)
     assert (head.format, head.cwd) == (kind, os.path.realpath(tmp_path))
     assert [each.text for each in messages if isinstance(each, Message)] == [

@@ -19,7 +19,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo, SettingsError
-from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
+from memorist.forks.fork_spec import FileSizeChange, ForkOutcome, Receipt
 from memorist.settings import RolloutsSettings
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaim, build_lease_policy
@@ -290,7 +290,7 @@ def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
     memorist("rollouts", "sync", "--sessions", str(shop))
     with closing(open_database(Layout(home).database)) as database:
         for id, word in (("kept", "quagga"), ("gone", "okapi")):
-            change = FileChange(f"{word}.md", None, 9)
+            change = FileSizeChange(f"{word}.md", None, 9)
             receipt = Receipt(
                 label="extraction",
                 why=f"{word} was said",

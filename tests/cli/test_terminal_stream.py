@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.cli.terminal_stream import TerminalStream, escape_control_characters
+from memorist.cli.terminal_stream import EscapingTerminalStream, escape_control_characters
 from support.program import run_program
 from support.sweeps import sampled
 
@@ -37,7 +37,7 @@ def test_a_terminal_is_shown_text_alone(text: str) -> None:
 def test_a_stream_writes_the_codes() -> None:
     """Its length is that of the text that was given."""
     buffer = io.BytesIO()
-    stream = TerminalStream(buffer, encoding="utf-8", newline="\n", write_through=True)
+    stream = EscapingTerminalStream(buffer, encoding="utf-8", newline="\n", write_through=True)
 
     assert stream.write("a\x1b[2J\r\nb\tc\n") == 11
     assert buffer.getvalue() == b"a\\x1b[2J\r\nb\tc\n"

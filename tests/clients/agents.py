@@ -18,7 +18,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import ResumableSession
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing import ScriptedServer, Step
 
 INSTALLED = Path(__file__).parents[2] / "build" / "clients" / "node_modules"
@@ -270,7 +270,7 @@ class Ran:
         """What memorist reads from the file as it was after a turn, the last one unless told
         otherwise.
         """
-        return list(read_session(DecodedLineFile(self.files[turn])))
+        return list(read_session(UnpackedUtf8Lines(self.files[turn])))
 
     def messages(self, turn: int = -1) -> list[Message]:
         """The messages among them."""

@@ -23,7 +23,7 @@ from memorist.formats.transcript_format import (
     SessionHead,
     SkippedLine,
 )
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 pytestmark = pytest.mark.real_client
 
@@ -66,7 +66,7 @@ def test_a_transcript_is_recognised_and_every_line_of_it_used(claude_session: Ra
     entries = claude_session.entries()
     head = entries[0]
 
-    assert detect_format(DecodedLineFile(claude_session.files[-1])) == "claude_code"
+    assert detect_format(UnpackedUtf8Lines(claude_session.files[-1])) == "claude_code"
     assert isinstance(head, SessionHead)
     assert (head.format, head.model, bool(head.session), bool(head.version)) == (
         "claude_code",

@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import (
     TurnRollback,
     UsageReport,
 )
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 pytestmark = pytest.mark.real_client
 
@@ -54,7 +54,7 @@ def test_a_rollout_is_recognised_and_every_line_of_it_used(codex_session: Ran) -
     entries = codex_session.entries()
     head = entries[0]
 
-    assert detect_format(DecodedLineFile(codex_session.files[-1])) == "codex"
+    assert detect_format(UnpackedUtf8Lines(codex_session.files[-1])) == "codex"
     assert isinstance(head, SessionHead)
     assert (head.format, head.model, bool(head.version), bool(head.window)) == (
         "codex",

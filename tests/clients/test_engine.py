@@ -15,7 +15,7 @@ from memorist.engine.session import Session
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 pytestmark = pytest.mark.real_client
 
@@ -40,7 +40,7 @@ def recorded(session: Session) -> list[Message | CompactionBoundary]:
     """The messages and boundaries of the transcript that the session wrote."""
     return [
         entry
-        for entry in read_session(DecodedLineFile(session.layout.transcript))
+        for entry in read_session(UnpackedUtf8Lines(session.layout.transcript))
         if isinstance(entry, Message | CompactionBoundary)
     ]
 

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 from clients import stories
 from clients.agents import ClaudeCode, Codex, Ran
 from memorist.cli.main import memorist_group
-from memorist.compaction.history_extracts import collect_tool_input_texts
+from memorist.compaction.history_extracts import list_texts_in_tool_input
 from memorist.compaction.measured_conversation import get_typed_text
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing import Say, ScriptedServer
 
 pytestmark = pytest.mark.real_client
@@ -51,13 +51,13 @@ def check_taken_up(
     """The model is shown what the user had typed, verbatim, what failed and what was found out
     last; the client goes on in its file, in which only what is typed now is the user's word.
     """
-    sent = "\n".join(collect_tool_input_texts({"body": server.requests[-1].body}))
+    sent = "\n".join(list_texts_in_tool_input({"body": server.requests[-1].body}))
     for words in (*asked, FAILED, ASKED_NOW):
         assert words in sent, words
     assert f"Asked last: {asked[-1]}" in sent
     messages = [
         entry
-        for entry in read_session(DecodedLineFile(agent.session_file()))
+        for entry in read_session(UnpackedUtf8Lines(agent.session_file()))
         if isinstance(entry, Message)
     ]
     assert messages[-1].origin is Origin.MODEL

@@ -15,7 +15,7 @@ from memorist.core.messages import Message, Origin
 from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import ResumableSession, render_resumable_session
 from memorist.formats.transcript_format import SkippedLine
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing import Say, ScriptedServer
 
 pytestmark = pytest.mark.real_client
@@ -35,7 +35,7 @@ def check_resumed(
 
     sent = json.dumps(server.requests[-1].body)
     assert sent.index(HAND_OVER) < sent.index("Now the export.")
-    entries = list(read_session(DecodedLineFile(agent.session_file())))
+    entries = list(read_session(UnpackedUtf8Lines(agent.session_file())))
     messages = [each for each in entries if isinstance(each, Message)]
     assert messages[0].text == HAND_OVER
     assert messages[-1].origin is Origin.MODEL

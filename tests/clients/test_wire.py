@@ -14,7 +14,7 @@ from clients.readings import typed
 from memorist.core.messages import JsonObject, Usage
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import Codec
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.testing import FrozenClock, Say, ScriptedServer
@@ -177,7 +177,7 @@ async def test_a_fork_of_codex_is_read_from_the_cache(
 async def forked(body: JsonObject, name: str, spoken: str) -> Usage:
     """Send a fork of a request through the real SDK; gives what the server counted."""
     wire = find_codec(spoken)
-    model = open_model(name, ModelSettings(), clock=FrozenClock())
+    model = create_model_from_string(name, ModelSettings(), clock=FrozenClock())
     assert model is not None
     request = Request(
         format=spoken,

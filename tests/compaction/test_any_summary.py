@@ -30,8 +30,8 @@ from memorist.compaction.window_at_message import RecordedWindow, rebuild_record
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.store.transcript_reader import UnpackedUtf8Lines
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 from support.sweeps import sampled
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")
@@ -46,7 +46,7 @@ OPTIONS = OfflineOptions(
 @pytest.fixture(scope="module")
 def recorded() -> RecordedWindow:
     """A recorded session of some length."""
-    return rebuild_recorded_window(read_session(DecodedLineFile(SESSION)))
+    return rebuild_recorded_window(read_session(UnpackedUtf8Lines(SESSION)))
 
 
 def _write_summary(kind: str, extract: str) -> str:
@@ -108,7 +108,7 @@ def test_no_summary_holds_less_than_structure(
         return
     assert made.tokens_after <= budget
     text = render_source_text(made.messages)
-    present = NamePresence(text)
+    present = NameOccurrenceLookup(text)
     assert [name for name in find_recognizable_names(reviewed.extract) if not present[name]] == []
     assert _count_said(text, measured) >= _count_said(reviewed.extract, measured)
 

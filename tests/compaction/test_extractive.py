@@ -17,7 +17,10 @@ from memorist.compaction.extractive_summary import (
     EXTRACTIVE_SUMMARY_ID,
     compact_messages_with_extracts,
 )
-from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
+from memorist.compaction.identifier_ranking import (
+    IdentifierUsage,
+    render_identifiers_missing_from_summary,
+)
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import (
     find_per_item_limit_to_fit,
@@ -383,7 +386,7 @@ def test_a_listed_name_is_not_listed_again_in_parts() -> None:
         IdentifierUsage(text)
         for text in ("money.py", "Ledger2", "src/shop/money.py", "Ledger2Entry")
     ]
-    listed = render_unknown_identifiers(names, lambda name: False, 100)
+    listed = render_identifiers_missing_from_summary(names, lambda name: False, 100)
 
     assert sorted(listed.split(", ")) == ["Ledger2", "Ledger2Entry", "src/shop/money.py"]
 

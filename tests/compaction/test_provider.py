@@ -10,8 +10,8 @@ from memorist.compaction.provider_edits import (
     add_anthropic_compaction,
     add_openai_compaction,
     count_cleared_tokens,
-    read_anthropic_compaction,
-    read_openai_compaction,
+    find_compaction_in_anthropic_reply,
+    find_compaction_in_openai_reply,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 
@@ -40,12 +40,15 @@ def test_the_compaction_block_of_a_reply_is_read() -> None:
     """None without one; unusable when it failed."""
     block = {"type": "compaction", "content": "so far", "signature": "s", "later": 1}
 
-    assert read_anthropic_compaction({"content": [{"type": "text", "text": "x"}]}) is False
+    assert find_compaction_in_anthropic_reply({"content": [{"type": "text", "text": "x"}]}) is False
     assert isinstance(
-        read_anthropic_compaction({"content": [{"type": "compaction", "content": None}]}),
+        find_compaction_in_anthropic_reply({"content": [{"type": "compaction", "content": None}]}),
         UnusableSummary,
     )
-    assert read_anthropic_compaction({"content": [block], "stop_reason": "compaction"}) is True
+    assert (
+        find_compaction_in_anthropic_reply({"content": [block], "stop_reason": "compaction"})
+        is True
+    )
 
 
 def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
@@ -81,10 +84,10 @@ def test_openai_is_told_its_threshold() -> None:
 
 def test_exactly_one_compaction_item_is_taken() -> None:
     """None in an ordinary reply; two, or an empty one, is unusable."""
-    assert read_openai_compaction({"object": "response", "output": []}) is False
-    assert read_openai_compaction({"output": [{"type": "message"}, ITEM]}) is True
+    assert find_compaction_in_openai_reply({"object": "response", "output": []}) is False
+    assert find_compaction_in_openai_reply({"output": [{"type": "message"}, ITEM]}) is True
     for odd in (
         {"output": [ITEM, ITEM]},
         {"output": [{"type": "compaction", "encrypted_content": ""}]},
     ):
-        assert isinstance(read_openai_compaction(odd), UnusableSummary)
+        assert isinstance(find_compaction_in_openai_reply(odd), UnusableSummary)

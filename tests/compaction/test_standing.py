@@ -26,7 +26,7 @@ from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_messages_tokens
 from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing import Say, ScriptedModel
 from support.sweeps import examples
 
@@ -218,7 +218,7 @@ async def test_the_transcript_tells_the_same_history(
     _, transcript = await compacted(RESPONSES, "openai_responses", way, tmp_path)
 
     read = rebuild_recorded_window(
-        transcript_format.read_session(DecodedLineFile(transcript))
+        transcript_format.read_session(UnpackedUtf8Lines(transcript))
     ).messages
 
     assert [message.text for message in read[:2]] == [RULES, FOLDER]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.summary_parser import (
     USER_SECTION,
-    CleanedSummary,
+    SummaryAndDroppedLines,
     UnusableSummary,
     drop_prompt_text_and_false_quotes,
     parse_summary,
@@ -113,7 +113,7 @@ def test_orders_of_the_compaction_do_not_leak(line: str) -> None:
         f"8. Current work: the parser\n{line}\n9. Next step: run the tests", [], (TEXTS.full,)
     )
 
-    assert found == CleanedSummary(
+    assert found == SummaryAndDroppedLines(
         "8. Current work: the parser\n9. Next step: run the tests", (line,)
     )
 
@@ -154,7 +154,7 @@ def test_words_that_the_user_never_said_are_dropped(line: str) -> None:
         f"1. Request and intent: speed\n{line}\n7. Pending tasks: none", said
     )
 
-    assert found == CleanedSummary(
+    assert found == SummaryAndDroppedLines(
         "1. Request and intent: speed\n7. Pending tasks: none", (line.strip(),)
     )
 
@@ -208,9 +208,9 @@ def test_a_check_only_takes_lines_away_and_is_done_once(summary: str, said: list
 
     lines = {line.strip() for line in summary.split("\n")}
     assert {line.strip() for line in found.text.split("\n")} <= lines | {USER_SECTION, ""}
-    assert drop_prompt_text_and_false_quotes(found.text, said, (TEXTS.full,)) == CleanedSummary(
-        found.text
-    )
+    assert drop_prompt_text_and_false_quotes(
+        found.text, said, (TEXTS.full,)
+    ) == SummaryAndDroppedLines(found.text)
 
 
 @pytest.mark.covers("CP-7")
@@ -250,6 +250,6 @@ def test_hostile_text_is_read_in_little_time(piece: str) -> None:
 
     assert isinstance(parse_summary(text), str | UnusableSummary)
     assert isinstance(
-        drop_prompt_text_and_false_quotes(text, ["hello"], (TEXTS.full,)), CleanedSummary
+        drop_prompt_text_and_false_quotes(text, ["hello"], (TEXTS.full,)), SummaryAndDroppedLines
     )
     assert isinstance(parse_summary("x" * 200_001), UnusableSummary)

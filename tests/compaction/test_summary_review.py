@@ -21,7 +21,7 @@ from memorist.compaction.summary_review import (
     render_source_text,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.transcript_analysis.answer_check import AnswerLineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineChecker
 
 HISTORY = (
     Message(
@@ -56,7 +56,7 @@ def test_a_line_with_a_file_that_nobody_named_is_dropped() -> None:
     """A path counts as known from a message, from the input of a call or from a result, also as a
     part of a longer one; a line without a path stays.
     """
-    source = AnswerLineCheck(render_source_text(HISTORY), "")
+    source = AnswerLineChecker(render_source_text(HISTORY), "")
     summary = (
         "The totals were wrong.\n- src/cart/totals.py rounds up\n- ./tests/test_totals.py fails\n"
         "- cart/totals.py, docs/a.md and lib/round.ts:12\n- strategy/phase_wiring.go was added\n"
@@ -76,7 +76,7 @@ def test_only_the_sentence_with_an_invented_name_is_dropped() -> None:
     """A summary in paragraphs loses the sentence and not the paragraph, in scripts without spaces
     between sentences too.
     """
-    source = AnswerLineCheck(render_source_text(HISTORY), "")
+    source = AnswerLineChecker(render_source_text(HISTORY), "")
     summary = (
         "Totals were wrong. Added strategy/phase_wiring.go. Done.\n修正了。strategy/a_b.go。完成。"
     )

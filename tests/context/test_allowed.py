@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.context_pieces import ContextSection
-from memorist.context.context_tags import find_context_tag, unwrap_tag
+from memorist.context.context_tags import require_context_tag_definition, unwrap_tag
 from memorist.context.environment import CommandExecutionEnvironment, CommandNetworkAccess
 from memorist.context.first_context_assembly import FirstContext, assemble_first_context
 from memorist.context.host_permissions import (
@@ -116,7 +116,7 @@ def test_a_host_may_bring_the_section_itself(tmp_path: Path) -> None:
     found = look(tmp_path, HostPermissions(approval="never"), given=(own,))
 
     assert [
-        (unwrap_tag(each.text, find_context_tag(each.tag, "rollout")) or "").strip()
+        (unwrap_tag(each.text, require_context_tag_definition(each.tag, "rollout")) or "").strip()
         for each in found.pieces
         if each.role == "developer"
     ] == ["Ask Ann."]

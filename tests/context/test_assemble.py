@@ -31,8 +31,8 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
-from memorist.recall.memory_rendering import MirroredIndex, render_index
-from memorist.recall.session_recall import load_recall_prompts
+from memorist.recall.memory_rendering import IndexWithoutClientRules, render_index
+from memorist.recall.session_recall import load_recall_prompt_templates
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
 from memorist.testing.frozen_clock import FrozenClock
@@ -46,7 +46,7 @@ from support.first_request import (
 )
 
 SHAPES = Path(__file__).parents[1] / "shapes"
-OWN = MirroredIndex(text="- [A](a.md)", folder="/m")
+OWN = IndexWithoutClientRules(text="- [A](a.md)", folder="/m")
 AROUND = SessionEnvironment(
     environments=(CommandExecutionEnvironment(folder="/w/app"),),
     date="2026-11-22",
@@ -255,7 +255,9 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
     )
     settings = ContextSettings(managed="/m", user_folder="/u", agents_folder="/u")
     memory = build_memory_section(
-        render_index(OWN, MirroredIndex(), load_recall_prompts()), "/m/MEMORY.md", family
+        render_index(OWN, IndexWithoutClientRules(), load_recall_prompt_templates()),
+        "/m/MEMORY.md",
+        family,
     )
 
     found = assemble_first_context(
@@ -283,7 +285,9 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
 def test_the_index_of_memory_is_framed_once() -> None:
     """Its own reminder is taken off before it goes into the family's."""
     made = build_memory_section(
-        render_index(OWN, MirroredIndex(), load_recall_prompts()), "/m/MEMORY.md", "file-native"
+        render_index(OWN, IndexWithoutClientRules(), load_recall_prompt_templates()),
+        "/m/MEMORY.md",
+        "file-native",
     )
 
     assert load_prompt("recall/index").startswith("<system-reminder>")

@@ -25,7 +25,7 @@ from memorist.core.messages import (
     UnknownBlock,
 )
 from memorist.core.token_count import estimate_text_tokens
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.testing.request_checks import find_request_problem
 from support.sweeps import examples, sampled
@@ -437,7 +437,7 @@ def test_the_work_is_linear(name: str) -> None:
 
 def test_another_format_is_refused() -> None:
     """The names of the formats are said."""
-    with pytest.raises(FormatError, match="openai_chat"):
+    with pytest.raises(WireFormatError, match="openai_chat"):
         normalize_history([], "gopher")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback
-from memorist.replay.replay_results import PrefixTracker
+from memorist.replay.replay_results import PrefixBreakTracker
 from memorist.testing import assert_prefix_grows, check_prefix
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -162,7 +162,7 @@ def test_a_recorded_session_tells_where_its_prefix_parted() -> None:
     """A request for each reply; a compaction, turns taken back and another model part it, each with
     its line.
     """
-    prefix = PrefixTracker()
+    prefix = PrefixBreakTracker()
     replies = [said(f"r{number}", Origin.MODEL, "m") for number in range(4)]
     entries: list[Any] = [
         said("one"), replies[0], said("two"), replies[1],

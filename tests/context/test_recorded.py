@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.context.context_pieces import scale_piece_tokens_to_model
+from memorist.context.context_pieces import apply_model_token_factor
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
@@ -254,6 +254,6 @@ def test_tokens_are_those_of_the_models_family(text: str, known: tuple[str, floa
     )
     pieces = build_recorded_pieces(rebuild_recorded_window([message]), "rollout")
 
-    for plain, counted in zip(pieces, scale_piece_tokens_to_model(pieces, model), strict=True):
+    for plain, counted in zip(pieces, apply_model_token_factor(pieces, model), strict=True):
         assert counted.tokens == math.ceil(plain.tokens * factor)
         assert 0 <= counted.tokens - estimate_text_tokens(plain.text, factor) <= 2

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memorist.context.request_repair import repair_request
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.testing.request_checks import find_request_problem
 
 
@@ -79,5 +79,5 @@ def test_a_valid_request_is_the_same_object() -> None:
 
     assert repair_request(valid, "openai_chat") is valid
     assert repair_request(stored, "openai_responses") is stored
-    with pytest.raises(FormatError):
+    with pytest.raises(WireFormatError):
         repair_request(valid, "gemini")

@@ -18,11 +18,11 @@ from memorist.context.context_tags import (
     SCAFFOLD_TABLE,
     ContextTag,
     escape_closing_tag,
-    find_context_tag,
     identify_context_tag,
+    require_context_tag_definition,
     split_by_context_tags,
     unwrap_tag,
-    wrap_in_tag,
+    wrap_unescaped_text_in_tag,
 )
 from memorist.context.recorded_context import build_recorded_pieces
 from memorist.core.messages import Message, Origin, Role
@@ -52,7 +52,9 @@ def sample(kind: ContextTag) -> str:
     text = (
         "" if kind.form == "label" or kind.tag in {"interruption", "boundary"} else "made up here"
     )
-    return wrap_in_tag(kind, text, {name: VALUES[name] for name in find_placeholders(kind.opening)})
+    return wrap_unescaped_text_in_tag(
+        kind, text, {name: VALUES[name] for name in find_placeholders(kind.opening)}
+    )
 
 
 def read_back(kind: ContextTag) -> Message:
@@ -193,7 +195,7 @@ def test_any_text_can_be_put_into_a_tag_and_taken_out(
 ) -> None:
     """Nothing in the text or in a value ends the tag: what comes out is what went in."""
     inner = escape_closing_tag(text, kind).strip()
-    wrapped = wrap_in_tag(
+    wrapped = wrap_unescaped_text_in_tag(
         kind,
         inner,
         dict.fromkeys(find_placeholders(kind.opening), f"x{value}")
@@ -245,11 +247,11 @@ def test_reminders_are_parted_from_what_was_typed() -> None:
 def test_a_tag_that_nobody_knows_is_an_error() -> None:
     """The message names it; a value that is missing is one too."""
     with pytest.raises(InputError, match="'nonsense' is no tag"):
-        find_context_tag("nonsense")
+        require_context_tag_definition("nonsense")
     with pytest.raises(InputError, match="rollout family"):
-        find_context_tag("env", "rollout")
+        require_context_tag_definition("env", "rollout")
     with pytest.raises(SettingsError, match="folder"):
-        wrap_in_tag(find_context_tag("AGENTS.md"), "x")
+        wrap_unescaped_text_in_tag(require_context_tag_definition("AGENTS.md"), "x")
 
 
 @pytest.mark.parametrize("size", [1_000, 100_000])

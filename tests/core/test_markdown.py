@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.core.markdown import mark_fenced_code, parse_top_level_outline, split_markdown_lines
+from memorist.core.markdown import (
+    mark_fenced_code,
+    parse_top_level_outline,
+    split_lines_at_line_feeds,
+)
 
 
 def test_sections_begin_at_level_one_headers() -> None:
@@ -55,7 +59,7 @@ def test_a_fence_is_closed_by_its_like(text: str, code: str) -> None:
     """By as many of its signs, alone on a line, and not further in than a list needs; one that is
     open reaches to the end, and a line that holds both ends opens none.
     """
-    marked = list(mark_fenced_code(split_markdown_lines(text)))
+    marked = list(mark_fenced_code(split_lines_at_line_feeds(text)))
 
     assert "".join(line for line, fenced in marked if fenced) == code
     assert "".join(line for line, _ in marked) == text

@@ -15,9 +15,9 @@ from memorist.dream.dream_gates import (
     DreamGateFacts,
     DreamGateNeedsFact,
     DreamGatesOpen,
+    DreamTriggerSessionProperties,
     Gate,
     SessionFileInfo,
-    TriggeringSessionFacts,
     judge_dream_gates,
     select_changed_session_ids,
 )
@@ -57,9 +57,9 @@ def test_all_gates_open_give_the_sessions_and_the_reason() -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"host": TriggeringSessionFacts(is_remote=True)}, "outlive"),
-        ({"host": TriggeringSessionFacts(is_interactive=False)}, "not interactive"),
-        ({"host": TriggeringSessionFacts(is_main_session=False)}, "subagent"),
+        ({"host": DreamTriggerSessionProperties(is_remote=True)}, "outlive"),
+        ({"host": DreamTriggerSessionProperties(is_interactive=False)}, "not interactive"),
+        ({"host": DreamTriggerSessionProperties(is_main_session=False)}, "subagent"),
     ],
 )
 def test_the_first_gate_is_shut_by_what_the_host_is(change: dict[str, Any], word: str) -> None:
@@ -141,7 +141,7 @@ def test_a_clock_that_was_set_back_does_not_shut_the_gates_for_long() -> None:
 
 
 HOSTS = st.builds(
-    TriggeringSessionFacts,
+    DreamTriggerSessionProperties,
     is_remote=st.sampled_from([False, False, False, True]),
     is_interactive=st.sampled_from([True, True, True, False]),
     is_main_session=st.sampled_from([True, True, True, False]),
@@ -194,7 +194,7 @@ def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: DreamGateFacts)
     """A moment before it the gate is still shut, at it another one judges; and no wait is longer
     than twice the setting.
     """
-    whole = replace(whole, host=TriggeringSessionFacts())
+    whole = replace(whole, host=DreamTriggerSessionProperties())
     verdict = judge_dream_gates(replace(whole, sessions=UNSET), OWN)
     if not isinstance(verdict, DreamGateClosed):
         return

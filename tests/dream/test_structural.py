@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import (
     parse_memory_file,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
-from memorist.dream.date_repair import find_proven_line_times, make_line_dates_absolute
+from memorist.dream.date_repair import find_proven_line_times, resolve_dates_by_line_times
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
 from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
@@ -317,7 +317,7 @@ def test_dates_become_absolute_by_the_day_of_their_line_only() -> None:
         {"a": ("extraction", MONDAY), "b": ("import", MONDAY)},
     )
 
-    assert make_line_dates_absolute(text, times) == text.replace(
+    assert resolve_dates_by_line_times(text, times) == text.replace(
         "Due tomorrow", "Due 2026-03-03 (tomorrow)"
     )
     assert (
@@ -333,7 +333,7 @@ def test_a_date_in_code_that_shows_code_stays() -> None:
     lines = [("tomorrow", "a"), ("Due tomorrow.", "a")]
     times = find_proven_line_times(lines, {"a": ("extraction", MONDAY)})
 
-    assert make_line_dates_absolute(text, times) == text.replace(
+    assert resolve_dates_by_line_times(text, times) == text.replace(
         "Due tomorrow", "Due 2026-03-03 (tomorrow)"
     )
 

@@ -31,7 +31,7 @@ from memorist.errors import InputError, UsageError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import TurnRollback
 from memorist.settings import CompactionSettings, ContextSettings, Settings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing.frozen_clock import FrozenClock
 from support.sweeps import examples
 
@@ -476,7 +476,7 @@ async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhi
         assert not host.prefix.differences, str(host.prefix)
         assert msgspec.json.encode(host.sent[-1]).decode().count("2. Push the tag.") == 1
         state = restore_world_state(
-            transcript_format.read_session(DecodedLineFile(session.layout.transcript))
+            transcript_format.read_session(UnpackedUtf8Lines(session.layout.transcript))
         )
         assert any("Use spaces" not in str(value) for value in state.values.values())
         assert not state.unknown
@@ -665,7 +665,7 @@ async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(
         assert (
             difference.index == len(early) + 2
         )  # behind the reply, and what is told again in the same words
-        entries = list(transcript_format.read_session(DecodedLineFile(session.layout.transcript)))
+        entries = list(transcript_format.read_session(UnpackedUtf8Lines(session.layout.transcript)))
         (marker,) = [entry for entry in entries if isinstance(entry, TurnRollback)]
         assert (marker.turns, marker.kept) == (2, True)
         assert any(isinstance(entry, Message) and "Three." in entry.text for entry in entries)
@@ -703,7 +703,9 @@ async def test_a_host_that_summarises_by_itself_has_its_context_looked_up_again(
         assert whole.count("Use tabs in this project.") == 1
         assert not any(
             isinstance(entry, TurnRollback)
-            for entry in transcript_format.read_session(DecodedLineFile(session.layout.transcript))
+            for entry in transcript_format.read_session(
+                UnpackedUtf8Lines(session.layout.transcript)
+            )
         )
 
 

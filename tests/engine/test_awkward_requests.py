@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import JsonObject
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
@@ -261,5 +261,5 @@ def test_tools_that_are_nested_without_end_are_refused_in_words() -> None:
     with tempfile.TemporaryDirectory() as home, Memorist(home=home, settings=SETTINGS) as engine:
         session = engine.open("s")
         for _ in range(2):
-            with pytest.raises(FormatError, match="nested too deep"):
+            with pytest.raises(WireFormatError, match="nested too deep"):
                 session.prepare(request)

@@ -24,7 +24,7 @@ from memorist.platforms import background_thread
 from memorist.platforms.background_thread import (
     PROMPT_IN_PROGRESS,
     PromptInProgress,
-    start_background_thread,
+    start_thread_awaited_at_exit,
 )
 
 
@@ -86,7 +86,7 @@ def test_a_thread_of_ours_is_background_work() -> None:
         with PROMPT_IN_PROGRESS:
             seen.append(sys.getswitchinterval())
 
-    start_background_thread(look, name="look").join()
+    start_thread_awaited_at_exit(look, name="look").join()
     own = background_thread.PROMPT_SWITCH_SECONDS
     assert seen == pytest.approx([own], abs=2e-6)
     assert sys.getswitchinterval() == before
@@ -142,7 +142,7 @@ def test_a_long_loop_stands_still_while_a_prompt_is_answered(
         taken.extend(PROMPT_IN_PROGRESS.iterate_between_prompts(range(5)))
 
     with PROMPT_IN_PROGRESS:
-        thread = start_background_thread(take, name="loop")
+        thread = start_thread_awaited_at_exit(take, name="loop")
         thread.join(0.05)
         assert not taken
     thread.join()

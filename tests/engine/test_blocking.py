@@ -15,7 +15,7 @@ import pytest
 
 import memorist
 from memorist import Memorist, Settings
-from memorist.errors import FormatError, InputError, NothingToDo, UsageError
+from memorist.errors import InputError, NothingToDo, UsageError, WireFormatError
 from memorist.events import Event, FileRead
 from memorist.testing import Hang, ScriptedModel
 
@@ -144,9 +144,9 @@ def test_errors_reach_the_caller(tmp_path: Path) -> None:
         session = engine.open("a")
         with pytest.raises(NothingToDo):
             session.update_notes()
-        with pytest.raises(FormatError):
+        with pytest.raises(WireFormatError):
             session.prepare({"model": "m"})
-        with pytest.raises(FormatError):
+        with pytest.raises(WireFormatError):
             session.observe("no reply")
 
 

@@ -18,7 +18,7 @@ from memorist.compaction.compaction_thresholds import compute_request_thresholds
 from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
-from memorist.engine.recorded_session import RecordedSession, build_structural_session_notes
+from memorist.engine.recorded_session import RecordedSessionLocation, build_structural_session_notes
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, StoreError
 from memorist.events import (
@@ -204,7 +204,7 @@ async def test_what_the_user_took_back_is_neither_quoted_nor_noted(
         for number in range(24):
             await host.turn(session, f"Request {number}.")
         notes = await session.update_notes()
-        recorded = RecordedSession("s", session.layout.transcript)
+        recorded = RecordedSessionLocation("s", session.layout.transcript)
 
     assert host.compactions()
     sent = msgspec.json.encode(host.sent[-1]).decode()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.engine import Memorist
 from memorist.engine.host_history import HostHistory
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.store.transcript_reader import read_transcript
 from support.sweeps import examples
@@ -218,7 +218,7 @@ async def test_keys_that_are_no_text_are_what_json_makes_of_them(
         history = [*history, {"role": "user", "content": "two"}]
         await session.prepare({"model": "m", key: history})
         bad = {"role": "user", "content": [{"type": "text", "text": "x", "extra": {(1, 2): 3}}]}
-        with pytest.raises(FormatError, match="no JSON"):
+        with pytest.raises(WireFormatError, match="no JSON"):
             await session.prepare({"model": "m", key: [*history, bad]})
         await session.prepare({"model": "m", key: [*history, {"role": "user", "content": "end"}]})
 

@@ -9,7 +9,7 @@ import pytest
 from memorist import Memorist
 from memorist.engine.magic_docs_update import update_magic_docs
 from memorist.errors import InputError
-from memorist.magic_docs.document_files import DocumentScope
+from memorist.magic_docs.document_files import DocumentLocationRules
 from memorist.magic_docs.document_problems import check_magic_docs, list_magic_docs
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
@@ -30,7 +30,7 @@ async def test_a_program_lists_checks_and_updates_magic_docs(tmp_path: Path) -> 
         said = {"role": "user", "content": "The port is 9090 since today."}
         await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
         recording = session.layout.transcript
-    scope = DocumentScope(
+    scope = DocumentLocationRules(
         files=engine.runtime.files, project=shop, home=engine.layout.home, max_bytes=65_536
     )
     edit = f'<edit path="{port}"><old>8080</old><new>9090</new></edit>'

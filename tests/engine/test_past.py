@@ -27,7 +27,7 @@ from memorist.engine.session import Session
 from memorist.engine.worker_process import (
     START_INTERVAL_SECONDS,
     reap_if_exited,
-    start_worker_if_due,
+    start_worker_unless_recently_started,
 )
 from memorist.platforms.processes import is_running
 from memorist.ports import HostInfo as HostFacts
@@ -49,7 +49,9 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """The settings with which a worker would have been started; none is."""
     seen: list[Settings] = []
     monkeypatch.setattr(
-        engine_module, "start_worker_if_due", lambda settings, **_: seen.append(settings)
+        engine_module,
+        "start_worker_unless_recently_started",
+        lambda settings, **_: seen.append(settings),
     )
     return seen
 
@@ -307,7 +309,9 @@ async def test_due_work_is_done_by_a_process_of_its_own(
     A session of another engine right afterwards starts no second one. A file of the working folder
     that is named like memorist is not taken for it.
     """
-    monkeypatch.setattr(engine_module, "start_worker_if_due", start_worker_if_due)
+    monkeypatch.setattr(
+        engine_module, "start_worker_unless_recently_started", start_worker_unless_recently_started
+    )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memorist.py").write_text("raise SystemExit", "utf-8")
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
@@ -342,7 +346,9 @@ async def test_no_worker_writes_to_a_temporary_home_after_the_engine_is_closed(
 ) -> None:
     """Whoever made the home deletes it then; anywhere else the worker goes on."""
     worker = start_sleeper()
-    monkeypatch.setattr(engine_module, "start_worker_if_due", lambda *_, **__: worker.pid)
+    monkeypatch.setattr(
+        engine_module, "start_worker_unless_recently_started", lambda *_, **__: worker.pid
+    )
     temporary = tmp_path if is_temporary else tmp_path / "elsewhere"
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(temporary))
     claude(tmp_path / "user" / ".claude" / "projects" / "shop" / "c1.jsonl", [f"{RULE}."])
@@ -365,7 +371,9 @@ async def test_a_first_session_leaves_no_process_behind(
     """
     begun: list[Settings] = []
     monkeypatch.setattr(
-        engine_module, "start_worker_if_due", lambda settings, **_: begun.append(settings)
+        engine_module,
+        "start_worker_unless_recently_started",
+        lambda settings, **_: begun.append(settings),
     )
     async with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
         await engine.open("s", project=str(tmp_path))
@@ -393,7 +401,9 @@ def test_a_worker_is_started_at_most_once_in_half_an_hour(
     mark = Layout(tmp_path).rollouts_state / "started"
 
     def start(now: float) -> int | None:
-        return start_worker_if_due(settings, files=DiskFiles(), clock=FrozenClock(now))
+        return start_worker_unless_recently_started(
+            settings, files=DiskFiles(), clock=FrozenClock(now)
+        )
 
     assert [
         start(1e9),

@@ -18,7 +18,7 @@ from memorist.core.messages import Usage
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.errors import FormatError, NothingToDo, SettingsError, StoreError, UsageError
+from memorist.errors import NothingToDo, SettingsError, StoreError, UsageError, WireFormatError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
@@ -510,7 +510,7 @@ async def test_a_request_of_another_shape_is_a_clear_error(
     """The host is told what was expected."""
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await engine.open("s")
-        with pytest.raises(FormatError, match="messages"):
+        with pytest.raises(WireFormatError, match="messages"):
             await session.prepare(request_body)
 
 

@@ -14,7 +14,7 @@ import pytest
 from memorist import Memorist, SessionContext, SessionExtension
 from memorist.core.messages import Message
 from memorist.engine.session import Session
-from memorist.errors import FormatError, StoreError, UsageError
+from memorist.errors import StoreError, UsageError, WireFormatError
 from memorist.events import ConversationCompacted, Event, FileRead
 from memorist.extensions import SessionView
 from memorist.testing import Say, ScriptedModel
@@ -126,7 +126,7 @@ async def test_a_request_that_is_refused_takes_no_message_along(tmp_path: Path) 
         broken["messages"][1]["content"] = [
             {"type": "text", "text": "And the bell.", "x": object()}
         ]
-        with pytest.raises(FormatError):
+        with pytest.raises(WireFormatError):
             await session.prepare(broken)
         await session.prepare(request("Mend the till.", "And the bell."))
         await session.end_turn()
@@ -148,10 +148,10 @@ async def test_a_request_that_is_nested_without_end_is_refused(tmp_path: Path, d
     async with Memorist(home=tmp_path, model="structural") as engine:
         session = await engine.open("s")
         sent = request("Mend the till.")
-        with pytest.raises(FormatError, match="levels deep"):
+        with pytest.raises(WireFormatError, match="levels deep"):
             await session.prepare({**sent, "messages": [*sent["messages"], call]})
         await session.prepare(sent)
-        with pytest.raises(FormatError, match="levels deep"):
+        with pytest.raises(WireFormatError, match="levels deep"):
             await session.observe(call)
 
         assert session.tracker.messages == 1

@@ -23,7 +23,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import StoreError
 from memorist.events import ConversationCompacted, Event
-from memorist.forks.fork_spec import ForkDenied, ForkSpec, NoToolsPermission
+from memorist.forks.fork_spec import ForkRunDenial, ForkSpec, NoToolsPermission
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings, SpendSettings
@@ -343,7 +343,7 @@ def test_what_cannot_be_counted_asks_no_model(home: Path, disk: Disk) -> None:
     assert isinstance(database, UnsavedDatabaseConnection)
     governor = BudgetGovernor(database, "s", clock=SystemClock(), settings=SpendSettings())
     spec = ForkSpec(label="session_memory", why="", instruction="", permission=NoToolsPermission())
-    assert isinstance(governor.request_admission(spec, "anthropic:claude-made-up"), ForkDenied)
+    assert isinstance(governor.request_admission(spec, "anthropic:claude-made-up"), ForkRunDenial)
     database.close()
 
 

@@ -11,7 +11,7 @@ import pytest
 from memorist import Memorist
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookSessionPool
-from memorist.recall.session_recall import MemoryRecall
+from memorist.recall.session_recall import SessionMemoryRecall
 from memorist.store.disk_files import DiskFiles
 
 MAX_MODULES = 8
@@ -57,13 +57,13 @@ async def test_a_hook_event_is_answered_through_eight_modules(
     the event and the renderer of the answer these are at most eight modules.
     """
     walks: list[list[str]] = []
-    begin_turn = MemoryRecall.start_search_for_message
+    begin_turn = SessionMemoryRecall.start_search_for_message
 
-    def begin_and_note(self: MemoryRecall, *arguments: Any, **options: Any) -> Any:
+    def begin_and_note(self: SessionMemoryRecall, *arguments: Any, **options: Any) -> Any:
         walks.append(modules_on_the_stack())
         return begin_turn(self, *arguments, **options)
 
-    monkeypatch.setattr(MemoryRecall, "start_search_for_message", begin_and_note)
+    monkeypatch.setattr(SessionMemoryRecall, "start_search_for_message", begin_and_note)
     event = HookEvent(
         hook_event_name="UserPromptSubmit", session_id="s1", cwd="/home/dev/shop", prompt="Test it."
     )
@@ -75,5 +75,5 @@ async def test_a_hook_event_is_answered_through_eight_modules(
     around = ["hook_client", "hook_daemon", "hook_event", "hook_response"]
     (walk,) = walks
     assert len(
-        {*walk, *(f"memorist.hooks.{name}" for name in around), MemoryRecall.__module__}
+        {*walk, *(f"memorist.hooks.{name}" for name in around), SessionMemoryRecall.__module__}
     ) <= (MAX_MODULES), walk

@@ -19,7 +19,7 @@ from memorist import BlockingMemorist, HostInfo, Memorist, SessionContext, Sessi
 from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import Message
 from memorist.engine.tenants import Tenants
-from memorist.errors import FormatError, MemoristError, UsageError
+from memorist.errors import MemoristError, UsageError, WireFormatError
 
 Call = Callable[[BlockingMemorist], object]
 MESSAGES = [{"role": "user", "content": "Hello."}]
@@ -144,7 +144,7 @@ def test_a_wrong_call_says_what_is_wanted(tmp_path: Path, name: str) -> None:
     call, said = WRONG[name]
     with Memorist(home=tmp_path) as engine, pytest.raises(MemoristError, match=said) as caught:
         call(engine)
-    assert isinstance(caught.value, UsageError | FormatError)
+    assert isinstance(caught.value, UsageError | WireFormatError)
 
 
 def test_the_folder_of_a_session_may_be_a_text(tmp_path: Path) -> None:

@@ -14,18 +14,18 @@ from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
 from memorist.errors import SettingsError
-from memorist.flags.flag_file import FileFlagSource, open_flags_file
+from memorist.flags.flag_file import FileFlagSource, create_flag_source_from_settings
 from memorist.flags.flag_lookup import Flags, InMemoryFlagSource
 from memorist.flags.flag_overrides import (
     SECTIONS,
     apply_flags_to_section,
     find_flag_problems,
     list_flag_defaults,
-    list_overriding_flags,
+    list_names_of_overriding_flags,
 )
 from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
-from memorist.session_memory.conversation_tracker import NotesProgress, check_notes_due
+from memorist.session_memory.conversation_tracker import ActivitySinceNotesUpdate, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import (
     MAX_NUMBER,
@@ -201,7 +201,9 @@ def test_without_a_provider_everything_stays_as_configured() -> None:
 @pytest.mark.covers("FG-2", "SM-2")
 def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
     """A small start size makes notes due that were not."""
-    progress = NotesProgress(tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False)
+    progress = ActivitySinceNotesUpdate(
+        tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False
+    )
 
     assert check_notes_due(progress, OWN) is None
     assert (
@@ -239,7 +241,9 @@ def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
         value = getattr(now[section], field)
         assert type(value) is type(own) or (type(own) is float and type(value) is int)
         assert isinstance(value, bool) or 0 < value <= MAX_NUMBER
-        assert value is flags[name] if name in list_overriding_flags(flags) else value == own
+        assert (
+            value is flags[name] if name in list_names_of_overriding_flags(flags) else value == own
+        )
 
 
 @pytest.mark.covers("FG-2")
@@ -258,7 +262,7 @@ def test_every_flag_is_in_force_or_is_reported_in_one_short_line(flags: dict[str
     """None is lost silently, and none is reported that works."""
     said = find_flag_problems(flags)
 
-    assert len(said) + len(list_overriding_flags(flags)) == len(flags)
+    assert len(said) + len(list_names_of_overriding_flags(flags)) == len(flags)
     assert all(len(remark) < 250 for remark in said)
     assert all(remark.isprintable() for remark in said)
 
@@ -290,7 +294,7 @@ def test_flags_are_settings_of_the_same_name() -> None:
 def test_a_flags_file_that_would_be_another_in_each_folder_is_refused(file: str) -> None:
     """The path is absolute, or begins with the home folder of somebody who is known."""
     with pytest.raises(SettingsError, match=r"flags\.file"):
-        open_flags_file(FlagsSettings(file=file))
+        create_flag_source_from_settings(FlagsSettings(file=file))
 
 
 @pytest.mark.covers("FG-1")

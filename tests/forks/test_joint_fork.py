@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
-from memorist.forks.answer_form import FormTask, list_answer_texts
+from memorist.forks.answer_form import FormTask, coerce_to_text_list
 from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork_runner import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, ParentCall, Receipt
 from memorist.forks.joint_fork import JoinedForkRunner, merge_history_summaries
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.ports import Reply, Request
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
@@ -41,10 +41,10 @@ def build_spec(label: str, summary: str = "") -> ForkSpec:
         instruction=f"Task of {label}.",
         material=f"Data of {label}.",
         schema={"type": "object", "properties": {"lines": {"type": "array"}}},
-        read=lambda answer: TextEdits(
+        read=lambda answer: ParsedAnswerEdits(
             tuple(
                 WriteFileCall(line if line.startswith("/") else f"{folder}/{line}.md", line)
-                for line in list_answer_texts(answer.get("lines"))
+                for line in coerce_to_text_list(answer.get("lines"))
             )
         ),
     )

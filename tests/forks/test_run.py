@@ -32,7 +32,7 @@ from memorist.forks.fork_spec import (
     build_skipped_receipt,
 )
 from memorist.forks.latest_task_queue import LatestTaskQueue
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
 from memorist.ports import Reply, Request
@@ -513,7 +513,7 @@ def build_form() -> FormTask:
         instruction="Fill in the form.",
         material="The notes: one, two.",
         schema={"type": "object", "properties": {"text": {"type": "string"}}},
-        read=lambda answer: TextEdits(
+        read=lambda answer: ParsedAnswerEdits(
             (EditFileCall(str(NOTES), (TextReplacement("one\ntwo\n", str(answer["text"])),)),)
         ),
     )
@@ -891,7 +891,7 @@ async def test_a_defect_leaves_a_receipt_too() -> None:
     """An exception of ours that nobody expected passes through, and the receipt says failed."""
     told: list[Receipt] = []
 
-    def broken(_: object) -> TextEdits:
+    def broken(_: object) -> ParsedAnswerEdits:
         raise ZeroDivisionError
 
     run = run_fork(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.answer_form import FormTask, list_answer_texts, read_edits_from_form_answer
+from memorist.forks.answer_form import FormTask, coerce_to_text_list, read_edits_from_form_answer
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
 from memorist.forks.text_edits import (
-    TextEdits,
+    ParsedAnswerEdits,
     parse_edit_elements,
     parse_edit_objects,
     parse_tool_calls_in_text,
@@ -142,8 +142,8 @@ FORM = FormTask(
     instruction="List facts.",
     material="",
     schema={},
-    read=lambda answer: TextEdits(
-        tuple(WriteFileCall("/n/a.md", line) for line in list_answer_texts(answer.get("facts")))
+    read=lambda answer: ParsedAnswerEdits(
+        tuple(WriteFileCall("/n/a.md", line) for line in coerce_to_text_list(answer.get("facts")))
     ),
 )
 
@@ -210,7 +210,7 @@ def test_a_call_that_a_server_passed_on_as_text_is_an_edit(text: str) -> None:
 )
 def test_other_objects_and_other_calls_in_a_text_are_no_edits(text: str) -> None:
     """A file shown in a fence is data, and a command in a text is never run."""
-    assert parse_tool_calls_in_text(text) == TextEdits(())
+    assert parse_tool_calls_in_text(text) == ParsedAnswerEdits(())
 
 
 EDIT = {"path": "/n/a.md", "old": "one", "new": "two"}

@@ -27,7 +27,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
 )
 from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
-from memorist.forks.fork_spec import FileChange, FolderAccess, NoToolsPermission, SingleFileEdit
+from memorist.forks.fork_spec import FileSizeChange, FolderAccess, NoToolsPermission, SingleFileEdit
 from memorist.forks.tool_executor import ForkToolResult, ToolExecutor
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import InMemoryFiles
@@ -442,7 +442,7 @@ async def test_a_file_that_ends_as_it_began_is_not_changed() -> None:
     there = hands.list_file_changes()
     await do(hands, EditFileCall(str(path), (TextReplacement("two", "one"),)))
 
-    assert there == (FileChange(str(path), 4, 4),)
+    assert there == (FileSizeChange(str(path), 4, 4),)
     assert hands.list_file_changes() == ()
 
 

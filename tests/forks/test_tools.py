@@ -29,7 +29,7 @@ from memorist.forks.file_tool_calls import (
     TextReplacement,
     UnknownToolCall,
     WriteFileCall,
-    has_edit_tool,
+    has_partial_edit_tool,
     parse_tool_call,
 )
 
@@ -198,7 +198,7 @@ def test_an_input_that_does_not_fit_says_what_is_missing(
 )
 def test_a_host_edits_when_it_has_a_tool_for_it(names: list[str], can: bool) -> None:
     """A writing tool or a shell alone does not edit; nor does somebody else's tool."""
-    assert has_edit_tool(names) is can
+    assert has_partial_edit_tool(names) is can
 
 
 @pytest.mark.covers("FK-6")

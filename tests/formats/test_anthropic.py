@@ -22,7 +22,7 @@ from memorist.core.messages import (
     Usage,
     WireInfo,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.anthropic_messages import CODEC
 from support.sweeps import examples
 
@@ -268,7 +268,7 @@ def test_a_reply_without_usage_counts_nothing() -> None:
 )
 def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
     """An error object is not read as an empty reply."""
-    with pytest.raises(FormatError):
+    with pytest.raises(WireFormatError):
         CODEC.decode_reply(body)
 
 

@@ -1,4 +1,4 @@
-"""Whatever stands on the wire, reading it gives messages or FormatError, and what was read is
+"""Whatever stands on the wire, reading it gives messages or WireFormatError, and what was read is
 written back as it was.
 """
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.codec_registry import find_codec
 
 NAMES = ["anthropic", "openai_chat", "openai_responses"]
@@ -69,14 +69,14 @@ def test_any_history_is_kept(name: str, entries: list[Any]) -> None:
 @BY_NAME
 @given(body=JSON | st.dictionaries(KEYS, JSON, max_size=8))
 def test_any_body_is_read_or_refused(name: str, body: Any) -> None:
-    """A body of any shape is kept whole, or refused with FormatError; so is a reply."""
+    """A body of any shape is kept whole, or refused with WireFormatError; so is a reply."""
     wire = find_codec(name)
-    with suppress(FormatError):
+    with suppress(WireFormatError):
         assert wire.encode_request(wire.decode_request(body)) == body
-    with suppress(FormatError):
+    with suppress(WireFormatError):
         reply = wire.decode_reply(body)
         assert reply.body == body
-    with suppress(FormatError):
+    with suppress(WireFormatError):
         wire.append_reply_and_messages(body, body, ())
 
 
@@ -139,7 +139,7 @@ def test_hostile_arguments_are_only_text(name: str, arguments: str) -> None:
 @pytest.mark.parametrize("body", [None, [], "x", 3, {}, {"messages": {}, "input": {}}])
 def test_what_is_no_request_is_refused(name: str, body: Any) -> None:
     """The error says what is missing, in one sentence."""
-    with pytest.raises(FormatError, match=r"\.$"):
+    with pytest.raises(WireFormatError, match=r"\.$"):
         find_codec(name).decode_request(body)
-    with pytest.raises(FormatError, match=r"\.$"):
+    with pytest.raises(WireFormatError, match=r"\.$"):
         find_codec(name).append_reply_and_messages(body, None, ())

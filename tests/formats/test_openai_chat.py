@@ -17,7 +17,7 @@ from memorist.core.messages import (
     UnknownBlock,
     Usage,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.openai_chat import CODEC
 from support.sweeps import examples
 
@@ -267,7 +267,7 @@ def test_a_reply_is_read_whole() -> None:
 )
 def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
     """An error object or a streamed piece is not read as a reply."""
-    with pytest.raises(FormatError):
+    with pytest.raises(WireFormatError):
         CODEC.decode_reply(body)
 
 

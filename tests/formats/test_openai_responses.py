@@ -16,7 +16,7 @@ from memorist.core.messages import (
     UnknownBlock,
     Usage,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.openai_responses import CODEC
 from support.sweeps import examples
 
@@ -368,7 +368,7 @@ def test_a_reply_is_read_whole() -> None:
 )
 def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
     """A failed response is not read as an empty one."""
-    with pytest.raises(FormatError):
+    with pytest.raises(WireFormatError):
         CODEC.decode_reply(body)
 
 

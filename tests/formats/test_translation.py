@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.messages import DecodedRequest, Message, Origin, TextBlock, ToolUse
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.codec_registry import find_codec
 
 NAMES = ["anthropic", "openai_chat", "openai_responses"]
@@ -408,6 +408,6 @@ def facts(prompt: DecodedRequest) -> tuple[Any, ...]:
 @pytest.mark.covers("FM-2")
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     """The error lists what there is."""
-    with pytest.raises(FormatError, match="anthropic, openai_chat, openai_responses"):
+    with pytest.raises(WireFormatError, match="anthropic, openai_chat, openai_responses"):
         find_codec("gopher")
     assert [find_codec(name).name for name in NAMES] == NAMES

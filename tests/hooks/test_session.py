@@ -24,7 +24,7 @@ from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import MAX_OPEN_SESSIONS, HookSession, HookSessionPool
 from memorist.recall.lexical_score import EntryColumns, build_entry_columns
-from memorist.recall.session_recall import MemoryRecall
+from memorist.recall.session_recall import SessionMemoryRecall
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts
@@ -744,10 +744,10 @@ async def test_memories_that_may_not_be_read_are_told_at_the_start(
     agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
     start = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="SessionStart", source="startup")
 
-    def refuse(_: MemoryRecall) -> None:
+    def refuse(_: SessionMemoryRecall) -> None:
         raise StoreError("Cannot read a.md: permission is denied; give yourself access to it.")
 
-    monkeypatch.setattr(MemoryRecall, "take_index_message", refuse)
+    monkeypatch.setattr(SessionMemoryRecall, "take_index_message", refuse)
     assert await agent.start() == ""
     assert await agent.session.take_notice(start) == (
         "memorist: no memories are shown: Cannot read a.md: permission is denied; give yourself "

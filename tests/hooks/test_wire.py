@@ -47,12 +47,12 @@ def test_half_an_answer_is_no_answer(data: bytes, drawn: st.DataObject) -> None:
     """An answer that was broken off at any byte is told from a whole one, so that an agent is never
     shown half a JSON.
     """
-    whole = hook_protocol.encode_hook_response(hook_protocol.DONE, data)
+    whole = hook_protocol.encode_daemon_response(hook_protocol.DONE, data)
     cut = drawn.draw(st.integers(0, len(whole) - 1))
 
-    assert hook_protocol.parse_hook_response(whole) == (hook_protocol.DONE, data)
-    assert hook_protocol.parse_hook_response(whole[:cut]) is None
-    assert hook_protocol.parse_hook_response(whole + b"x") is None
+    assert hook_protocol.parse_daemon_response(whole) == (hook_protocol.DONE, data)
+    assert hook_protocol.parse_daemon_response(whole[:cut]) is None
+    assert hook_protocol.parse_daemon_response(whole + b"x") is None
 
 
 @given(st.text())

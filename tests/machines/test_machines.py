@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
 from memorist.errors import RemoteUnavailable, SettingsError, StoreError
 from memorist.machines.machine_identity import load_machine_identity
-from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
+from memorist.machines.machine_merge import ProjectEntries, merge_machine_memories_without_loss
 from memorist.machines.machine_remote import GitMachineBranch
 from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
@@ -338,7 +338,7 @@ def test_machines_end_alike_and_the_newest_words_are_there(
 
     def bring_in_line(machine: int) -> None:
         others = [other for number, other in enumerate(published) if number != machine]
-        entries = merge_project_entries(published[machine], here[machine], others)
+        entries = merge_machine_memories_without_loss(published[machine], here[machine], others)
         published[machine] = entries
         here[machine] = {path: each.text for path, each in entries.items() if each.text is not None}
 

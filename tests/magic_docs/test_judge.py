@@ -21,7 +21,7 @@ from memorist.magic_docs.document_update_review import (
     find_added_and_removed_lines,
     find_new_paths,
     judge_document_update,
-    parse_magic_document,
+    parse_updatable_magic_document,
     preserve_line_endings,
 )
 
@@ -32,7 +32,7 @@ SILENT = WriteEvidence()
 
 
 def document(text: str = FRAME + BODY) -> MagicDocument:
-    found = parse_magic_document(text.encode(), LIMIT)
+    found = parse_updatable_magic_document(text.encode(), LIMIT)
     assert isinstance(found, MagicDocument)
     return found
 
@@ -187,10 +187,10 @@ def test_what_cannot_be_kept_is_told() -> None:
     """Another encoding and too large a file are named; a text without a header is simply no Magic
     Doc.
     """
-    assert "UTF-8" in str(parse_magic_document(FRAME.encode() + b"caf\xe9", LIMIT))
-    assert "UTF-8" in str(parse_magic_document(FRAME.encode() + b"\0", LIMIT))
-    assert "larger" in str(parse_magic_document(FRAME.encode() + b"x" * LIMIT, LIMIT))
-    assert parse_magic_document(b"# Plain\n", LIMIT) == ""
+    assert "UTF-8" in str(parse_updatable_magic_document(FRAME.encode() + b"caf\xe9", LIMIT))
+    assert "UTF-8" in str(parse_updatable_magic_document(FRAME.encode() + b"\0", LIMIT))
+    assert "larger" in str(parse_updatable_magic_document(FRAME.encode() + b"x" * LIMIT, LIMIT))
+    assert parse_updatable_magic_document(b"# Plain\n", LIMIT) == ""
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
@@ -198,7 +198,7 @@ def test_only_what_begins_with_the_frame_is_ever_written(before: str, after: str
     """Whatever a fork leaves, what is written is the frame and something new after it, in the line
     ends that were there.
     """
-    found = parse_magic_document((FRAME + before).encode("utf-8", "replace"), LIMIT)
+    found = parse_updatable_magic_document((FRAME + before).encode("utf-8", "replace"), LIMIT)
     if not isinstance(found, MagicDocument):
         return
     for candidate in (after, found.header.frame + after, found.text + after):
@@ -209,7 +209,7 @@ def test_only_what_begins_with_the_frame_is_ever_written(before: str, after: str
             assert made.startswith(found.header.frame)
             assert made.split() != found.text.split()
             assert "\r\n" in found.text or "\r\n" not in made
-            again = parse_magic_document(verdict.data, LIMIT)
+            again = parse_updatable_magic_document(verdict.data, LIMIT)
             assert isinstance(again, MagicDocument)
             assert again.header == found.header
 

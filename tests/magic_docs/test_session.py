@@ -24,7 +24,7 @@ from memorist.events import (
     Event,
     MagicDocForgotten,
     MagicDocFound,
-    MagicDocUnchanged,
+    MagicDocNotUpdated,
     MagicDocUpdated,
 )
 from memorist.forks.fork_request import FORK_MARK
@@ -128,7 +128,7 @@ class Host:
         """Why documents were left as they are."""
         return "\n".join(
             f"{Path(event.path).name}: {reason}"
-            for event in self.of(MagicDocUnchanged)
+            for event in self.of(MagicDocNotUpdated)
             for reason in event.reasons
         )
 
@@ -498,7 +498,7 @@ async def test_only_plain_files_inside_the_project_are_kept(project: Path) -> No
     await session.close()
 
     assert [event.path for event in host.of(MagicDocFound)] == [str(project / "SHOP.md")]
-    assert {event.path.rsplit("/", 1)[1] for event in host.of(MagicDocUnchanged)} == {
+    assert {event.path.rsplit("/", 1)[1] for event in host.of(MagicDocNotUpdated)} == {
         "OUTSIDE.md",
         "LINK.md",
         "GIT.md",

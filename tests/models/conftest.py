@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Model
 from memorist.testing import FrozenClock, ScriptedServer
@@ -37,7 +37,7 @@ async def open_at(kind: str, clock: FrozenClock) -> AsyncIterator[Open]:
 
     def opener(server: ScriptedServer, **settings: Any) -> Model:
         url = server.url if kind == "anthropic" else server.openai_url
-        model = open_model(
+        model = create_model_from_string(
             f"{kind}:{MODEL}@{url}", ModelSettings(**settings), clock=clock, environment={}
         )
         assert model is not None

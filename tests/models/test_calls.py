@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import TextBlock, ThinkingBlock, ToolUse, Usage
-from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.errors import ContextTooLong, ModelRequestRejected, ModelTimeout, ModelUnavailable
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Model, Request
@@ -20,10 +20,10 @@ from memorist.testing import (
     CallTool,
     FrozenClock,
     Garbage,
+    GivenReplyBody,
     Hang,
     HttpError,
     InterruptedReply,
-    RawReply,
     ReplyParts,
     Say,
     ScriptedServer,
@@ -101,7 +101,9 @@ async def test_custom_and_namespaced_calls_pass(clock: FrozenClock) -> None:
         )
     )
     with ScriptedServer([step]) as server:
-        model = open_model(f"openai:gpt-5@{server.openai_url}", clock=clock, environment={})
+        model = create_model_from_string(
+            f"openai:gpt-5@{server.openai_url}", clock=clock, environment={}
+        )
         assert model is not None
         reply = await ask(model)
         await model.close()
@@ -183,7 +185,9 @@ async def test_an_hour_long_cache_write_costs_its_own_price(clock: FrozenClock) 
         "cache_control": {"type": "ephemeral", "ttl": "1h"},
     }
     with ScriptedServer([Say(text="ok")]) as server:
-        model = open_model(f"anthropic:claude-sonnet-4-5@{server.url}", clock=clock, environment={})
+        model = create_model_from_string(
+            f"anthropic:claude-sonnet-4-5@{server.url}", clock=clock, environment={}
+        )
         assert model is not None
         body = {
             "model": "claude-sonnet-4-5",
@@ -236,7 +240,7 @@ async def test_lasting_refusals_are_not_tried_again(open_at: Open, status: int) 
     """One request, one error that says what to do, in the provider's words."""
     with ScriptedServer([HttpError(code=status, message="made-up reason")]) as server:
         model = open_at(server)
-        with pytest.raises(ModelRefused, match="made-up reason"):
+        with pytest.raises(ModelRequestRejected, match="made-up reason"):
             await ask(model)
 
     assert len(server.received) == 1
@@ -339,7 +343,7 @@ async def test_a_server_that_does_not_stream_is_understood(open_at: Open) -> Non
     """Some compatible servers answer with the whole body although asked for a stream."""
     with ScriptedServer([Say(text="plain")]) as first:
         reply = await ask(open_at(first))
-    with ScriptedServer([RawReply(body=reply.body, plain=True)]) as server:
+    with ScriptedServer([GivenReplyBody(body=reply.body, plain=True)]) as server:
         again = await ask(open_at(server))
 
     assert again == reply
@@ -411,7 +415,7 @@ async def test_a_server_that_is_not_there_is_unavailable(kind: str, clock: Froze
     """A refused connection is tried again and then reported with what to check."""
     with ScriptedServer([]) as server:
         url = server.url if kind == "anthropic" else server.openai_url
-    model = open_model(f"{kind}:gone@{url}", clock=clock, environment={})
+    model = create_model_from_string(f"{kind}:gone@{url}", clock=clock, environment={})
     assert model is not None
     with pytest.raises(ModelUnavailable, match="could not be reached after 4 attempts"):
         await ask(model)
@@ -446,7 +450,9 @@ async def test_a_server_that_loads_its_model_is_waited_for(clock: FrozenClock) -
     """
     loading = HttpError(code=503, message="Loading model", kind="unavailable_error")
     with ScriptedServer([loading] * 9 + [Say(text="ready")]) as server:
-        model = open_model(f"openai-chat:m@{server.openai_url}", clock=clock, environment={})
+        model = create_model_from_string(
+            f"openai-chat:m@{server.openai_url}", clock=clock, environment={}
+        )
         assert model is not None
         reply = await ask(model)
         await model.close()
@@ -467,8 +473,8 @@ async def test_the_window_is_the_one_that_the_server_has() -> None:
     )
     with ScriptedServer([Say(text="a"), Say(text="b"), refusal], window=16_384) as server:
         address = f"openai-chat:m@{server.openai_url}"
-        model = open_model(address, environment={})
-        fixed = open_model(address, ModelSettings(window=9_000), environment={})
+        model = create_model_from_string(address, environment={})
+        fixed = create_model_from_string(address, ModelSettings(window=9_000), environment={})
         assert model is not None
         assert fixed is not None
         before = model.window
@@ -503,7 +509,7 @@ async def test_a_compatible_server_gets_functions_in_place_of_custom_tools() -> 
         "tools": [{"type": "custom", "custom": {"name": "apply_patch"}}],
     }
     with ScriptedServer([Say(text="ok")]) as server:
-        model = open_model(f"openai-chat:m@{server.openai_url}", environment={})
+        model = create_model_from_string(f"openai-chat:m@{server.openai_url}", environment={})
         assert model is not None
         await model.send(Request(format="openai_chat", body=body))
         await model.close()
@@ -540,7 +546,7 @@ async def test_every_request_is_bounded_by_the_settings(open_at: Open) -> None:
 async def test_no_more_output_is_asked_for_than_the_model_is_known_to_give() -> None:
     """A provider refuses the request otherwise; a thought's budget must stay below the limit."""
     with ScriptedServer(lambda _: Say(text="ok")) as server:
-        model = open_model(
+        model = create_model_from_string(
             f"openai-chat:gpt-4o-mini@{server.openai_url}", ModelSettings(), environment={}
         )
         assert model is not None
@@ -558,7 +564,7 @@ async def test_a_compatible_server_gets_a_low_temperature_and_both_limits() -> N
     with ScriptedServer(lambda _: Say(text="ok")) as server:
         address = f"openai-chat:m@{server.openai_url}"
         for settings in (ModelSettings(), ModelSettings(temperature=None)):
-            model = open_model(address, settings, environment={})
+            model = create_model_from_string(address, settings, environment={})
             assert model is not None
             await ask(model)
             await model.close()

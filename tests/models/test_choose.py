@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from memorist.errors import ModelNameError
 from memorist.models.model_choice import (
     AnthropicChoice,
-    LocalChoice,
+    LocalLlmChoice,
     ModelChoice,
     NoModelChoice,
     OpenAIChatChoice,
     OpenAIChoice,
+    create_model_from_string,
     get_model_wire_name,
-    open_model,
     parse_model_name,
 )
 from memorist.models.model_settings import ModelSettings
@@ -26,8 +26,8 @@ from memorist.testing import Say, ScriptedServer
 
 GOOD: list[tuple[str, ModelChoice]] = [
     ("structural", NoModelChoice()),
-    ("local", LocalChoice()),
-    ("local:/models/a b.gguf", LocalChoice("/models/a b.gguf")),
+    ("local", LocalLlmChoice()),
+    ("local:/models/a b.gguf", LocalLlmChoice("/models/a b.gguf")),
     ("anthropic:claude-opus-4-5", AnthropicChoice("claude-opus-4-5")),
     ("anthropic:claude-opus-4-1@20250805", AnthropicChoice("claude-opus-4-1@20250805")),
     (
@@ -126,7 +126,7 @@ def test_the_name_in_a_body_is_the_bare_one() -> None:
 @pytest.mark.covers("SM-13")
 def test_structural_is_no_model() -> None:
     """No key, no package, no network."""
-    assert open_model("structural", environment={}) is None
+    assert create_model_from_string("structural", environment={}) is None
 
 
 @pytest.mark.covers("OP-1")
@@ -136,8 +136,8 @@ def test_structural_is_no_model() -> None:
 def test_a_missing_key_is_told_by_its_name(text: str, variable: str) -> None:
     """The error names the variable to set."""
     with pytest.raises(ModelNameError, match=variable):
-        open_model(text, environment={})
-    assert open_model(text, environment={variable: "k"}) is not None
+        create_model_from_string(text, environment={})
+    assert create_model_from_string(text, environment={variable: "k"}) is not None
 
 
 @pytest.mark.covers("OP-1")
@@ -151,7 +151,9 @@ def test_a_missing_extra_is_told_with_the_command_that_installs_it(
     """The error holds the pip command."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ModelNameError, match=rf"pip install 'memorist\[{package}\]'"):
-        open_model(text, environment={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"})
+        create_model_from_string(
+            text, environment={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+        )
 
 
 @pytest.mark.covers("SF-1")
@@ -170,11 +172,11 @@ async def test_a_providers_key_is_not_sent_to_another_server(kind: str) -> None:
 
     assert seen == ["none", "own", "named"]
     with pytest.raises(ModelNameError, match="MINE"):
-        open_model(f"{kind}:m@http://h/v1", own, environment=keys)
+        create_model_from_string(f"{kind}:m@http://h/v1", own, environment=keys)
 
 
 def _key(text: str, settings: ModelSettings, environment: dict[str, str]) -> str | None:
-    model = open_model(text, settings, environment=environment)
+    model = create_model_from_string(text, settings, environment=environment)
     client = vars(model)["_client"]
     assert client.base_url.host == "h"
     return str(client.api_key)
@@ -184,7 +186,7 @@ def _key(text: str, settings: ModelSettings, environment: dict[str, str]) -> str
 async def test_the_environments_address_is_used() -> None:
     """ANTHROPIC_BASE_URL with its key or token, as the provider's own tools read them."""
     with ScriptedServer([Say(text="ok")]) as server:
-        model = open_model(
+        model = create_model_from_string(
             "anthropic:c",
             environment={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_AUTH_TOKEN": "t"},
         )
@@ -200,7 +202,7 @@ def test_the_window_comes_from_settings_then_table_then_default() -> None:
     keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
 
     def window(text: str, settings: ModelSettings) -> int:
-        model = open_model(text, settings, environment=keys)
+        model = create_model_from_string(text, settings, environment=keys)
         assert model is not None
         return model.window
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import JsonObject
-from memorist.errors import ModelRefused
+from memorist.errors import ModelRequestRejected
 from memorist.formats.codec_registry import find_codec
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.ports import Reply, Request
 from memorist.testing import HttpError, Say, ScriptedServer, Step
 
@@ -25,7 +25,7 @@ async def ask(server: ScriptedServer, name: str, requests: int = 1) -> list[Repl
     """The replies to the same request with a schema, so many times."""
     kind, _, rest = name.partition(":")
     url = server.url if kind == "anthropic" else server.openai_url
-    model = open_model(f"{kind}:{rest}@{url}", environment={})
+    model = create_model_from_string(f"{kind}:{rest}@{url}", environment={})
     assert model is not None
     body = find_codec(model.format).build_request(
         rest, system="List facts.", text="Tea is hot.", max_output=200, schema=SCHEMA
@@ -86,7 +86,7 @@ async def test_a_server_that_takes_no_schema_is_asked_without_and_never_again_wi
 async def test_another_refusal_is_no_reason_to_drop_the_schema() -> None:
     """A wrong name stays an error, and is said once."""
     with ScriptedServer([HttpError(code=404, message="model 'm' not found")]) as server:
-        with pytest.raises(ModelRefused, match="check the model's name"):
+        with pytest.raises(ModelRequestRejected, match="check the model's name"):
             await ask(server, "openai-chat:m")
         sent: list[Any] = list(server.received)
 

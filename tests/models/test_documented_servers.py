@@ -10,7 +10,7 @@ import pytest
 
 from memorist.config import load_settings
 from memorist.core.messages import JsonObject
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.ports import Request, discover_window
 from memorist.testing import Say, ScriptedServer
 
@@ -104,7 +104,7 @@ async def test_each_documented_line_finds_the_servers_window_and_gets_an_answer(
         line = documented()[name].replace(f"http://127.0.0.1:{port}/v1", server.openai_url)
         (tmp_path / "config.toml").write_text(line, "utf-8")
         settings = load_settings({}, home=tmp_path).settings
-        model = open_model(settings.model, settings.models, environment={})
+        model = create_model_from_string(settings.model, settings.models, environment={})
         assert model is not None
         try:
             found = await discover_window(model)
@@ -125,7 +125,9 @@ async def test_ollamas_loaded_window_comes_before_the_models_own(tmp_path: Path)
     loaded = {"name": "qwen2.5-coder:14b", "model": "qwen2.5-coder:14b", "context_length": 20_480}
     with ScriptedServer([]) as server:
         server.descriptions.update({**OLLAMA, "/api/ps": {"models": [loaded]}})
-        model = open_model(f"openai-chat:qwen2.5-coder:14b@{server.openai_url}", environment={})
+        model = create_model_from_string(
+            f"openai-chat:qwen2.5-coder:14b@{server.openai_url}", environment={}
+        )
         assert model is not None
         try:
             assert await discover_window(model) == 20_480

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable
+from memorist.errors import ContextTooLong, ModelRequestRejected, ModelUnavailable
 from memorist.models.call_failure import (
     CallFailure,
     FailureKind,
@@ -105,7 +105,7 @@ def test_other_refusals_are_not_taken_for_too_long(message: str) -> None:
     """Words that only look similar stay refusals."""
     assert isinstance(
         build_model_error(CallFailure(kind="status", status=400, message=message), "m", 1),
-        ModelRefused,
+        ModelRequestRejected,
     )
 
 
@@ -123,7 +123,7 @@ def test_each_status_is_either_refused_or_unavailable(status: int) -> None:
         assert isinstance(error, ContextTooLong)
     else:
         assert not is_retryable(fault)
-        assert isinstance(error, ModelRefused)
+        assert isinstance(error, ModelRequestRejected)
 
 
 @pytest.mark.covers("SF-5")

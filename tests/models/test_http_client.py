@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from memorist.errors import ModelRefused, ModelUnavailable
+from memorist.errors import ModelRequestRejected, ModelUnavailable
 from memorist.models import http_client
 from memorist.models.anthropic_model import AnthropicModel
 from memorist.models.model_access import ModelAccess
@@ -58,7 +58,7 @@ async def test_no_redirect_is_followed(kind: type[AnthropicModel | OpenAIRespons
     """
     with server(b"") as (elsewhere, asked), server(b"", Location=elsewhere) as (place, _):
         model = kind("n", "m", ModelAccess(key="sesame", base_url=place))
-        with pytest.raises(ModelRefused, match="no redirect is followed") as caught:
+        with pytest.raises(ModelRequestRejected, match="no redirect is followed") as caught:
             await model.send(Request(format=model.format, body=BODY))
         await model.close()
 
@@ -88,7 +88,7 @@ async def test_a_model_on_this_machine_is_called_past_the_proxy_of_the_environme
     monkeypatch.setenv(variable, "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "example.test")
     with server(b"{}") as (address, asked):
-        client = http_client.build_http_client()
+        client = http_client.build_size_limited_http_client()
         await client.post(f"{address}/v1/x", json={})
         await client.aclose()
 

@@ -12,7 +12,7 @@ from memorist import HostInfo, Memorist, Settings
 from memorist.errors import ContextTooLong
 from memorist.events import Event, WindowLearned
 from memorist.models.context_window_observer import ContextWindowObserver
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
@@ -77,7 +77,9 @@ async def test_a_refusal_in_a_servers_own_words_names_the_window(words: str) -> 
     """
     body = {"model": "qwen-of-mine", "messages": [{"role": "user", "content": PAGE}]}
     with ScriptedServer([HttpError(code=400, message=words)] * 2) as server:
-        model = open_model(f"openai-chat:qwen-of-mine@{server.openai_url}", ModelSettings())
+        model = create_model_from_string(
+            f"openai-chat:qwen-of-mine@{server.openai_url}", ModelSettings()
+        )
         assert model is not None
         with pytest.raises(ContextTooLong) as refused:
             await model.send(Request(format="openai_chat", body=body))

@@ -8,8 +8,8 @@ import pytest
 
 from memorist.errors import ModelNameError
 from memorist.formats.codec_registry import find_codec
-from memorist.models.local_model import LocalModel, find_model_file
-from memorist.models.model_choice import open_model
+from memorist.models.local_model import EmbeddedLlamaCppModel, find_model_file
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.testing import check_model
@@ -30,7 +30,7 @@ def test_a_named_file_goes_before_the_environment(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_told() -> None:
     """The error names the file and the ways to give another."""
     with pytest.raises(ModelNameError, match="MEMORIST_LOCAL_MODEL"):
-        open_model("local:/nowhere/none.gguf", environment={})
+        create_model_from_string("local:/nowhere/none.gguf", environment={})
 
 
 @pytest.mark.covers("OP-1")
@@ -46,7 +46,7 @@ def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pip command is in the error."""
     monkeypatch.setattr("memorist.models.local_model.find_spec", lambda _: None)
     with pytest.raises(ModelNameError, match=r"pip install 'memorist\[local\]'"):
-        open_model("local", environment={})
+        create_model_from_string("local", environment={})
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ async def test_the_embedded_model_answers_counts_and_stops(small_model: Path) ->
     """A real llama.cpp server in this process: a reply, usage with a cache read of the same prefix,
     JSON by schema, and it can be closed.
     """
-    model = LocalModel(
+    model = EmbeddedLlamaCppModel(
         f"local:{small_model}", str(small_model), ModelSettings(window=2_048, threads=2)
     )
     wire = find_codec(model.format)
@@ -95,6 +95,8 @@ async def test_the_embedded_model_answers_counts_and_stops(small_model: Path) ->
 async def test_the_embedded_model_passes_the_conformance_checks(small_model: Path) -> None:
     """The rules that hold for any model hold for this one."""
     await check_model(
-        lambda: LocalModel("local", str(small_model), ModelSettings(window=2_048, threads=2)),
+        lambda: EmbeddedLlamaCppModel(
+            "local", str(small_model), ModelSettings(window=2_048, threads=2)
+        ),
         wire_model="local",
     )

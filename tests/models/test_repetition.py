@@ -11,7 +11,7 @@ import pytest
 
 from memorist.budget.model_speed import compute_speed_of_requests
 from memorist.core.messages import Usage
-from memorist.forks.fork_spec import ForkRequestRecord
+from memorist.forks.fork_spec import ForkRequestMeasurements
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import REPEATED_REASON
 from memorist.models.answer_repetition import count_repeated_characters
@@ -107,7 +107,7 @@ def test_a_loop_is_found_wherever_it_begins(piece: str) -> None:
 @pytest.mark.covers("SG-1")
 def test_the_speed_of_a_model_is_not_taken_from_a_loop() -> None:
     """Its tokens are an estimate, also those that the server had cached."""
-    record = ForkRequestRecord(
+    record = ForkRequestMeasurements(
         started=0.0, seconds=1.0, usage=Usage(input=50_000, output=400), stop_reason=REPEATED_REASON
     )
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import JsonObject
-from memorist.errors import ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.errors import ModelRequestRejected, ModelTimeout, ModelUnavailable
 from memorist.models.call_failure import CallFailure
 from memorist.models.model_settings import ModelSettings
 from memorist.models.retry_policy import ModelAttempt, RetryRunner, compute_retry_delay
@@ -86,7 +86,7 @@ async def test_a_lasting_refusal_ends_the_attempts() -> None:
     """No wait, no second attempt."""
     clock = FrozenClock()
     calls, attempt = scripted(CallFailure(kind="status", status=401, message="bad key"))
-    with pytest.raises(ModelRefused, match="check the key"):
+    with pytest.raises(ModelRequestRejected, match="check the key"):
         await RetryRunner("m", PLAIN, clock, lambda: 0.0).call_with_retries(attempt, None)
 
     assert len(calls) == 1

@@ -28,7 +28,7 @@ from memorist.page.page_access import PageAccess, restrict_redirect_to_page
 from memorist.page.session_timeline import build_session_timeline
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from memorist.views.page_rendering import list_navigation_labels
-from memorist.views.view_blocks import PageView, render_untrusted_text
+from memorist.views.view_blocks import PageView, mask_and_bound_untrusted_text
 from support.page_home import KEY, LONG, make_home
 
 PORT = 8765
@@ -223,12 +223,12 @@ def test_no_view_shows_a_hidden_character_or_a_secret(browser: TestClient) -> No
 
 def test_secrets_are_masked_and_texts_bounded() -> None:
     """A key that stands in a session is not shown, and no text floods the page."""
-    shown = render_untrusted_text(f"the key is {KEY}")
+    shown = mask_and_bound_untrusted_text(f"the key is {KEY}")
 
     assert KEY not in shown
-    assert len(render_untrusted_text("long " * 100_000)) < 70_000
-    assert "‹U+200B›" in render_untrusted_text("a\u200bb")
-    split = render_untrusted_text(f"the key is {KEY[:9]}\u200b{KEY[9:]}")
+    assert len(mask_and_bound_untrusted_text("long " * 100_000)) < 70_000
+    assert "‹U+200B›" in mask_and_bound_untrusted_text("a\u200bb")
+    split = mask_and_bound_untrusted_text(f"the key is {KEY[:9]}\u200b{KEY[9:]}")
     assert KEY[9:] not in split
 
 

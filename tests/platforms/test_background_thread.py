@@ -34,12 +34,12 @@ def test_the_end_of_a_program_stops_a_thread_and_waits_for_it() -> None:
     """The thread sees its event and runs to its last line, which a daemon thread does not reach."""
     ended = run(
         "import threading\n"
-        "from memorist.platforms.background_thread import start_background_thread\n"
+        "from memorist.platforms.background_thread import start_thread_awaited_at_exit\n"
         "stopping = threading.Event()\n"
         "def work():\n"
         "    stopping.wait()\n"
         "    print('ended', flush=True)\n"
-        "start_background_thread(work, name='work', stopping=stopping)\n"
+        "start_thread_awaited_at_exit(work, name='work', stopping=stopping)\n"
     )
     assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
 
@@ -53,14 +53,14 @@ def test_a_program_that_ends_while_texts_are_embedded_does_not_abort(tmp_path: P
     code = (
         "import sys, threading, time\n"
         "from memorist.models.embedder import get_embedder_if_wanted\n"
-        "from memorist.platforms.background_thread import start_background_thread\n"
+        "from memorist.platforms.background_thread import start_thread_awaited_at_exit\n"
         "stopping, begun = threading.Event(), threading.Event()\n"
         "def work():\n"
         "    embedder = get_embedder_if_wanted(wanted=True)\n"
         "    while not stopping.is_set():\n"
         "        embedder.embed(['deploy the shop', 'restart the server'])\n"
         "        begun.set()\n"
-        "start_background_thread(work, name='work', stopping=stopping)\n"
+        "start_thread_awaited_at_exit(work, name='work', stopping=stopping)\n"
         "begun.wait()\n"
     )
     for _ in range(3):

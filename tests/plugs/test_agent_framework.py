@@ -57,7 +57,10 @@ from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 
 from memorist.adapters import agent_framework as adapter
 from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
-from memorist.adapters.agent_framework_messages import decode_wire_items, map_messages_to_items
+from memorist.adapters.agent_framework_messages import (
+    decode_wire_items_to_messages,
+    map_messages_to_items,
+)
 from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import JsonObject
 from memorist.ports import Request
@@ -244,7 +247,8 @@ def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(
     mapped = map_messages_to_items(history)
 
     assert [
-        id(message) for message in mapped.build_host_messages(mapped.wire_items, decode_wire_items)
+        id(message)
+        for message in mapped.build_host_messages(mapped.wire_items, decode_wire_items_to_messages)
     ] == [id(message) for message in history]
 
 
@@ -269,7 +273,7 @@ def test_a_result_that_was_cut_keeps_its_call() -> None:
             {**item, "content": "cut"} if item["content"] == "first" else item
             for item in mapped.wire_items
         ],
-        decode_wire_items,
+        decode_wire_items_to_messages,
     )
 
     assert back[1] is calls

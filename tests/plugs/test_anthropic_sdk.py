@@ -51,9 +51,9 @@ from memorist.settings import CompactionSettings, Settings
 from memorist.testing import (
     CallTool,
     Fail,
+    GivenReplyBody,
     HttpError,
     InterruptedReply,
-    RawReply,
     ReplyParts,
     Say,
     ScriptedServer,
@@ -568,7 +568,7 @@ def test_a_host_that_moves_its_cache_marks_keeps_all_four_past_its_window(
 )
 def test_an_odd_reply_stops_nothing(plug: MemoristAnthropic, body: dict[str, Any]) -> None:
     """What is no message reaches the host as the SDK reads it, and the next call goes through."""
-    steps: list[Step] = [RawReply(body=body), Say(text="done")]
+    steps: list[Step] = [GivenReplyBody(body=body), Say(text="done")]
     with ScriptedServer(steps) as server:
         client = client_of(server, plug)
         ask(client, QUESTION)

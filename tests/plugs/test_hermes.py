@@ -54,7 +54,7 @@ from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
 from memorist.adapters.hermes_state import (
     HermesPluginState,
-    encode_message,
+    encode_message_as_wire_json,
     list_texts_added_to_request,
 )
 from memorist.core.messages import JsonObject
@@ -514,9 +514,9 @@ messages = st.dictionaries(
 @given(messages)
 def test_what_goes_over_the_wire_of_a_message_is_settled(message: JsonObject) -> None:
     """Twice gives the same as once, and nothing of Hermes' own is in it."""
-    item = encode_message(message)
+    item = encode_message_as_wire_json(message)
 
-    assert encode_message(item) == item
+    assert encode_message_as_wire_json(item) == item
     assert "timestamp" not in item
 
 

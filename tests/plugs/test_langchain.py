@@ -68,9 +68,9 @@ from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.host_conversation import HostConversation as Ground
 from memorist.adapters.langchain import MemoristMiddleware
 from memorist.adapters.langchain_messages import (
-    decode_wire_items,
-    encode_message,
-    encode_wire_reply,
+    decode_wire_items_to_messages,
+    encode_message_as_wire_json,
+    encode_reply_as_wire_json,
 )
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.formats.codec_registry import find_codec
@@ -402,7 +402,9 @@ def test_a_result_that_was_made_smaller_keeps_what_langchain_knows_of_it() -> No
         "long " * 1_000, tool_call_id="c1", name="look", artifact=[1], id="t1", status="error"
     )
 
-    (made,) = decode_wire_items([{"role": "tool", "tool_call_id": "c1", "content": "short"}], [own])
+    (made,) = decode_wire_items_to_messages(
+        [{"role": "tool", "tool_call_id": "c1", "content": "short"}], [own]
+    )
 
     assert isinstance(made, ToolMessage)
     assert (made.content, made.id, made.name, made.artifact, made.status) == (
@@ -734,17 +736,22 @@ def test_every_message_has_a_wire_form_and_a_way_back(message: BaseMessage) -> N
     """Whatever LangChain lets a message hold: the form can be read by the codec, and what is made
     of it says the same.
     """
-    item = encode_message(message)
+    item = encode_message_as_wire_json(message)
 
     (read,) = find_codec("openai_chat").decode_item(item, id="1")
     if not item.get("tool_calls") or all(
         call["function"]["arguments"].startswith("{") for call in item["tool_calls"]
     ):
-        (back,) = decode_wire_items([item], [])
-        assert (encode_message(back).get("content") or "") == (item.get("content") or "")
+        (back,) = decode_wire_items_to_messages([item], [])
+        assert (encode_message_as_wire_json(back).get("content") or "") == (
+            item.get("content") or ""
+        )
     if isinstance(message, AIMessage):
         assert (
-            find_codec("openai_chat").decode_reply(encode_wire_reply(message)).messages[0].blocks
+            find_codec("openai_chat")
+            .decode_reply(encode_reply_as_wire_json(message))
+            .messages[0]
+            .blocks
             == read.blocks
         )
 

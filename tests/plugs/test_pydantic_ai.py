@@ -71,7 +71,7 @@ from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai import MemoristCapability, find_model_with_smallest_window
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
-    decode_items_to_pieces,
+    decode_wire_items_to_pieces,
     join_message_pieces,
     split_and_encode_messages,
 )
@@ -253,7 +253,7 @@ def back(messages: list[ModelMessage], changed: Any) -> list[ModelMessage]:
     return join_message_pieces(
         originals.build_host_messages(
             changed(originals.wire_items),
-            lambda run: decode_items_to_pieces(run, originals.messages),
+            lambda run: decode_wire_items_to_pieces(run, originals.messages),
         )
     )
 

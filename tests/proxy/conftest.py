@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.proxy.proxy_server import open_proxy_socket, serve
-from memorist.proxy.tenant_lookup import TenantIdentification
+from memorist.proxy.tenant_lookup import TenantIdentificationRules
 from memorist.settings import ProxySettings, Settings
 from memorist.testing import ScriptedServer
 from support.copied_work import run_with_copies
@@ -61,13 +61,13 @@ class RunningProxy:
         *,
         engine: Callable[[Path], Memorist | Tenants],
         token: str = "",
-        tenancy: TenantIdentification | None = None,
+        tenancy: TenantIdentificationRules | None = None,
     ) -> None:
         self.home = home
         self._settings = settings
         self._token = token
         self._engine = engine
-        self._tenancy = tenancy or TenantIdentification()
+        self._tenancy = tenancy or TenantIdentificationRules()
         self._listening = open_proxy_socket(settings, token, self._tenancy)
         self._ready = threading.Event()
         self._thread = threading.Thread(
@@ -169,7 +169,7 @@ def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxie
         settings: Settings | None = None,
         engine: Callable[[Path], Memorist | Tenants] | None = None,
         token: str = "",
-        tenancy: TenantIdentification | None = None,
+        tenancy: TenantIdentificationRules | None = None,
         **more: Any,
     ) -> RunningProxy:
         url = provider.url if isinstance(provider, ScriptedServer) else provider

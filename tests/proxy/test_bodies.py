@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.proxy.request_body import (
     encode_changed_request_body,
     parse_request_body,
@@ -233,8 +233,8 @@ def test_mending_half_pairs_moves_nothing(data: bytes) -> None:
     ],
 )
 def test_what_is_no_request_is_refused(raw: bytes) -> None:
-    """No JSON, no object, or a thing said twice: FormatError, and the caller passes it on unread."""
-    with pytest.raises(FormatError):
+    """No JSON, no object, or a thing said twice: WireFormatError, and the caller passes it on unread."""
+    with pytest.raises(WireFormatError):
         parse_request_body(raw, "messages")
 
 
@@ -248,6 +248,6 @@ def test_reading_hostile_bytes_raises_nothing_else(one: bytes, other: bytes) -> 
     for raw in (one, b'{"messages": [{"role": "user", "content": "a"}' + other):
         try:
             body = parse_request_body(raw, "messages", before)
-        except FormatError:
+        except WireFormatError:
             continue
         assert body.raw == raw

@@ -45,10 +45,10 @@ from memorist.testing import CallTool, Say, ScriptedServer, Step
 from memorist.testing.steps import (
     DelayReply,
     Garbage,
+    GivenReplyBody,
     Hang,
     HttpError,
     InterruptedReply,
-    RawReply,
     ReplyParts,
 )
 from proxy.conftest import KEY, Answer, Proxied, anthropic, assistant, raw_provider, user
@@ -489,7 +489,7 @@ def _all(client: socket.socket) -> bytes:
     [
         Garbage(),
         Garbage(text="[1, 2]"),
-        RawReply(body={"type": "message", "content": 7}),
+        GivenReplyBody(body={"type": "message", "content": 7}),
         DelayReply(seconds=0.2, step=Say(text="x")),
     ],
 )
@@ -721,7 +721,7 @@ def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
         proxy = proxied(server)
         words = []
-        for name in ("read_declared_conversation", "encode_request", "parse_reply"):
+        for name in ("read_declared_conversation", "encode_request", "parse_reply_or_call_failure"):
             with monkeypatch.context() as broken:
                 broken.setattr(f"memorist.proxy.call_pipeline.{name}", _odd)
                 words.append(proxy.ask("/v1/messages", raw).word)

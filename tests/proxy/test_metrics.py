@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from memorist.proxy import proxy_server
-from memorist.proxy.tenant_lookup import TenantIdentification
+from memorist.proxy.tenant_lookup import TenantIdentificationRules
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, user
 
@@ -48,7 +48,7 @@ def test_figures_need_the_proxys_token(proxied: Proxied) -> None:
         assert guarded.ask("/metrics", method="GET").status == 401
         shown = {"x-memorist-token": token}
         assert guarded.ask("/metrics", method="GET", headers=shown).status == 200
-        many = proxied(server, tenancy=TenantIdentification(by_header=True))
+        many = proxied(server, tenancy=TenantIdentificationRules(by_header=True))
         tenant = {"x-memorist-tenant": "one", "x-memorist-token": ""}
         assert many.ask("/metrics", method="GET", headers=tenant).status == 401
 

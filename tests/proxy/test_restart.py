@@ -24,7 +24,7 @@ from memorist.proxy.conversation_matching import (
     to_stored_conversation,
 )
 from memorist.proxy.conversation_store import (
-    ConversationFileHeader,
+    ConversationFileSalt,
     ConversationStore,
     StoredConversation,
     encode_conversation_line,
@@ -62,7 +62,7 @@ class Provider:
         numbers = itertools.count(1)
         self._fresh = lambda: f"fresh-{next(numbers)}"
         self._restarts = restarts
-        self._data = encode_conversation_line(ConversationFileHeader(b"salt"))
+        self._data = encode_conversation_line(ConversationFileSalt(b"salt"))
         self._lanes = ConversationMatcher(self._fresh)
 
     def ask(
@@ -457,7 +457,7 @@ def test_no_bytes_among_the_lines_break_the_reading(
     noise: bytes, entries: list[StoredConversation]
 ) -> None:
     """Whole lines are found whatever else stands between them."""
-    data = encode_conversation_line(ConversationFileHeader(b"salt")) + b"".join(
+    data = encode_conversation_line(ConversationFileSalt(b"salt")) + b"".join(
         noise.replace(b"\n", b"") + b"\n" + encode_conversation_line(entry) for entry in entries
     )
 

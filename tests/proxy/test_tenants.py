@@ -17,7 +17,7 @@ from openai import AsyncOpenAI
 from memorist.errors import SettingsError, UsageError
 from memorist.proxy.proxy_server import open_proxy_socket
 from memorist.proxy.tenant_lookup import (
-    TenantIdentification,
+    TenantIdentificationRules,
     find_tenant,
     parse_tenant_tokens,
     read_tenant_identification,
@@ -28,7 +28,7 @@ from proxy.conftest import KEY, Proxied, anthropic, user
 
 ALICE, BOB = "alice-made-up-token-1", "bob-made-up-token-22"
 HASHED = "sha256:" + hashlib.sha256(BOB.encode()).hexdigest()
-TOKENS = TenantIdentification(
+TOKENS = TenantIdentificationRules(
     tokens=parse_tenant_tokens(
         f'[tenants]\nalice = "{ALICE}"\n"Bob Smith" = "{HASHED}"\n', "the file", private=True
     )
@@ -51,7 +51,7 @@ def test_what_one_tenant_said_is_shown_to_that_tenant_alone(
     """The same project, the same name for the session, the same key of the provider: only the
     tenant differs, and nothing passes over.
     """
-    tenancy = TenantIdentification(by_header=True) if by_header else TOKENS
+    tenancy = TenantIdentificationRules(by_header=True) if by_header else TOKENS
 
     def headers(tenant: str) -> dict[str, str]:
         said = (
@@ -133,7 +133,7 @@ async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the
                     said.append({"role": "assistant", "content": reply.choices[0].message.content})
 
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
-        proxy = proxied(server, tenancy=TenantIdentification(by_header=True))
+        proxy = proxied(server, tenancy=TenantIdentificationRules(by_header=True))
         await asyncio.gather(
             *(one(tenant, number, proxy.url) for tenant in range(5) for number in range(6))
         )
@@ -158,9 +158,9 @@ async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the
         (TOKENS, {}, 401, "a tenant's token"),
         (TOKENS, {"x-memorist-token": ALICE[:-1]}, 401, "a tenant's token"),
         (TOKENS, {"x-memorist-tenant": "alice"}, 401, "a tenant's token"),
-        (TenantIdentification(by_header=True), {}, 400, "x-memorist-tenant"),
+        (TenantIdentificationRules(by_header=True), {}, 400, "x-memorist-tenant"),
         (
-            TenantIdentification(by_header=True),
+            TenantIdentificationRules(by_header=True),
             {"x-memorist-tenant": "  "},
             400,
             "x-memorist-tenant",
@@ -168,7 +168,11 @@ async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the
     ],
 )
 def test_a_request_of_nobody_is_refused_with_what_is_missing(
-    proxied: Proxied, tenancy: TenantIdentification, headers: dict[str, str], status: int, said: str
+    proxied: Proxied,
+    tenancy: TenantIdentificationRules,
+    headers: dict[str, str],
+    status: int,
+    said: str,
 ) -> None:
     """It reaches no provider and makes no file, whatever it asks for."""
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
@@ -190,7 +194,9 @@ def test_a_request_of_nobody_is_passed_on_untouched_where_the_settings_say_so(
     """The bytes as they came, and nothing kept."""
     raw = json.dumps(anthropic([user("Hi.")]), indent=3).encode()
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
-        proxy = proxied(server, tenancy=TenantIdentification(tokens=TOKENS.tokens, unknown="pass"))
+        proxy = proxied(
+            server, tenancy=TenantIdentificationRules(tokens=TOKENS.tokens, unknown="pass")
+        )
         answer = proxy.ask("/v1/messages", raw, headers={"x-memorist-session": "s"})
         proxy.close()
 
@@ -206,7 +212,7 @@ def test_whoever_names_tenants_must_send_the_proxys_own_token_where_there_is_one
     """A name is no secret. A tenant's own token stands for the proxy's."""
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
         named = proxied(
-            server, tenancy=TenantIdentification(by_header=True), token="the proxy's own"
+            server, tenancy=TenantIdentificationRules(by_header=True), token="the proxy's own"
         )
         name = {"x-memorist-tenant": "alice"}
         statuses = [
@@ -314,8 +320,8 @@ def test_tenants_tokens_guard_a_proxy_beyond_this_machine_and_names_do_not(tmp_p
     """
     beyond = ProxySettings(host="192.0.2.1", port=0)
     for tenancy in (
-        TenantIdentification(by_header=True),
-        TenantIdentification(tokens=TOKENS.tokens, unknown="pass"),
+        TenantIdentificationRules(by_header=True),
+        TenantIdentificationRules(tokens=TOKENS.tokens, unknown="pass"),
     ):
         with pytest.raises(UsageError, match="MEMORIST_PROXY_TOKEN"):
             open_proxy_socket(beyond, "", tenancy)
@@ -329,5 +335,5 @@ def test_tenants_tokens_guard_a_proxy_beyond_this_machine_and_names_do_not(tmp_p
     file.chmod(0o644)
     assert read_tenant_identification(
         ProxySettings(tenants=str(file), unknown_tenant="pass")
-    ) == TenantIdentification(tokens={HASHED[7:]: "bob"}, unknown="pass")
+    ) == TenantIdentificationRules(tokens={HASHED[7:]: "bob"}, unknown="pass")
     assert read_tenant_identification(ProxySettings()).has_tenants is False

@@ -19,10 +19,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.errors import DamagedIndex, ModelRefused, StoreError
+from memorist.errors import DamagedIndex, ModelRequestRejected, StoreError
 from memorist.recall import lexical_score
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry, render_embedding_text
-from memorist.recall.ranker import EntryRank, EntryVectors, Ranker, merge_rankings
+from memorist.recall.ranker import (
+    EntryRank,
+    InMemoryEntryVectors,
+    Ranker,
+    merge_rankings_across_conversations,
+)
 from memorist.recall.word_index import IndexRow, WordIndex
 from support.sweeps import examples
 
@@ -586,7 +591,7 @@ class Toy:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         if self.broken:
-            raise ModelRefused("the toy is broken")
+            raise ModelRequestRejected("the toy is broken")
         self.texts += texts
         return [struct.pack("<3f", *self._meaning(text)) for text in texts]
 
@@ -623,7 +628,7 @@ def test_two_projects_are_ranked_by_one_scale(lexical: float, nearness: float, f
     large = EntryRank("large", 0.05 * lexical + nearness, lexical, nearness)
     small = EntryRank("small", 6.1, 6.0, 0.4)
 
-    found = merge_rankings([[small], [large]], 12, 5_000)
+    found = merge_rankings_across_conversations([[small], [large]], 12, 5_000)
 
     assert found[0].id == first
 
@@ -689,17 +694,17 @@ def test_words_are_searched_while_vectors_are_read(
                 each.id for each in ranker.rank_without_reasons("tests", 5, by_meaning=False)
             )
 
-        def read_vectors(*parts: Any) -> EntryVectors:
+        def read_vectors(*parts: Any) -> InMemoryEntryVectors:
             thread = threading.Thread(target=search, daemon=True)
             thread.start()
             thread.join(60)
-            return EntryVectors(*parts)
+            return InMemoryEntryVectors(*parts)
 
-        monkeypatch.setattr("memorist.recall.ranker.EntryVectors", read_vectors)
+        monkeypatch.setattr("memorist.recall.ranker.InMemoryEntryVectors", read_vectors)
         ranker.enable_embeddings(Toy())
         assert meanwhile == ["tests"]
 
-        monkeypatch.setattr("memorist.recall.ranker.EntryVectors", None)
+        monkeypatch.setattr("memorist.recall.ranker.InMemoryEntryVectors", None)
         assert ranker.search("tests")[0].dense is not None
 
 

@@ -18,7 +18,7 @@ from memorist.recall.memory_selection import (
     explain_memory_omission,
     has_enough_search_words,
     is_relevant_match,
-    list_relevant_paths,
+    list_relevant_memory_paths,
     select_relevant_memories,
 )
 from memorist.recall.project_question import is_question_without_request
@@ -180,7 +180,7 @@ def test_what_all_memories_of_a_project_are_near_to_chooses_none() -> None:
 
     def relevant(*nearness: float) -> list[float]:
         matches = [MemoryMatch(path=f"{at}", score=1.0, nearness=at) for at in nearness]
-        found = list_relevant_paths("run git status", matches, len(matches))
+        found = list_relevant_memory_paths("run git status", matches, len(matches))
         return [at for at in nearness if f"{at}" in found]
 
     assert relevant(4.9, 4.8, 4.7, 4.6, 4.5, 4.4, 4.3) == []
@@ -205,9 +205,9 @@ def test_a_question_is_shown_the_nearest_memory_sooner_than_a_request() -> None:
     near = MemoryMatch(path="near", score=1.0, nearness=1.8)
     next_one = MemoryMatch(path="next", score=1.0, nearness=1.7)
 
-    assert list_relevant_paths("where do the files end up?", [near, next_one], 2) == {"near"}
-    assert list_relevant_paths("can you move the files?", [near, next_one], 2) == frozenset()
-    assert list_relevant_paths("move the files", [near, next_one], 2) == frozenset()
+    assert list_relevant_memory_paths("where do the files end up?", [near, next_one], 2) == {"near"}
+    assert list_relevant_memory_paths("can you move the files?", [near, next_one], 2) == frozenset()
+    assert list_relevant_memory_paths("move the files", [near, next_one], 2) == frozenset()
 
 
 @pytest.mark.parametrize(

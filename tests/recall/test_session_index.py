@@ -20,7 +20,7 @@ from memorist.errors import StoreError
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall import ranker, session_passages
 from memorist.recall.lexical_score import SearchEntry
-from memorist.recall.session_index import SessionIndex, read_session_passages
+from memorist.recall.session_index import SessionIndex, read_passages_from_session_file
 from memorist.recall.session_passages import (
     MAX_ANSWER_PARTS,
     MatchedPassage,
@@ -180,7 +180,7 @@ def test_an_answer_and_the_reason_of_a_refusal_are_what_the_user_said(tmp_path: 
         _, turns = index.read_passages_from("11111111", 0, 9)
         found = index.search("one ingress service or two for the broker", project="/p")
         text = render_passages("broker ingress", found[:1], load_prompt("recall/sessions"))
-        read = list(read_session_passages(path))
+        read = list(read_passages_from_session_file(path))
 
     assert [(each.said, each.question) for each in turns] == [
         ("Plan the broker.", ""),
@@ -213,7 +213,7 @@ def test_what_was_asked_beside_a_call_leaves_its_outcome_in_the_next_turn(tmp_pa
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(file.lines))
 
-    first, second = read_session_passages(path)
+    first, second = read_passages_from_session_file(path)
 
     assert (first.work, second.work) == ("", "$ git commit -m x")
     assert (second.said, second.question) == ("Signed", "Sign it?")
@@ -234,7 +234,7 @@ def test_a_commit_that_failed_or_was_cut_off_is_none(
         path = tmp_path / "session.jsonl"
         path.write_bytes(b"".join(file.lines))
 
-        (passage,) = read_session_passages(path)
+        (passage,) = read_passages_from_session_file(path)
         assert ("committed" in describe_passage_outcome("rounding", passage)) is committed
 
 
@@ -343,7 +343,7 @@ def test_a_command_to_the_client_is_no_turn_of_the_user(tmp_path: Path) -> None:
     ]
     session = write_session(tmp_path, "mine", turns)
 
-    said = [each.said for each in read_session_passages(Path(session.path))]
+    said = [each.said for each in read_passages_from_session_file(Path(session.path))]
 
     assert said == ["/review 167", "/todo watch the medium queue of the importer"]
 
@@ -355,8 +355,8 @@ def test_a_damaged_or_foreign_file_is_no_obstacle(tmp_path: Path) -> None:
     with closing(SessionIndex(tmp_path / "index")) as index:
         assert index.sync([write_session(tmp_path, "a", TALK)]) == 1
 
-    assert list(read_session_passages(tmp_path / "notes.txt")) == []
-    assert list(read_session_passages(tmp_path / "absent.jsonl")) == []
+    assert list(read_passages_from_session_file(tmp_path / "notes.txt")) == []
+    assert list(read_passages_from_session_file(tmp_path / "absent.jsonl")) == []
 
 
 @pytest.mark.covers("PS-1")

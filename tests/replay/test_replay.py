@@ -26,7 +26,7 @@ from memorist.ports import Embedder
 from memorist.recall import memory_search
 from memorist.replay.replay import ReplayOptions, replay_files_to_report
 from memorist.settings import Settings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from support.sweeps import sampled
 
 
@@ -273,7 +273,7 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(
         finished = tmp_path / "out" / "s"
         if finished.exists():
             entries = list(
-                transcript_format.read_session(DecodedLineFile(finished / "transcript.jsonl"))
+                transcript_format.read_session(UnpackedUtf8Lines(finished / "transcript.jsonl"))
             )
             assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
             assert (finished / "session-memory" / "summary.md").read_text("utf-8").endswith("\n")

@@ -16,12 +16,12 @@ from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
     ContextPoint,
-    FailureRecord,
+    FailureAndFix,
     FileUse,
     NotesUpdateRecord,
     ReceiptTotals,
     ReplayedSessionRecord,
-    ReplayedSessionRecords,
+    ReplayRunSessions,
 )
 from memorist.replay.replay_tables import describe_background_cost, get_session_title, render_report
 from memorist.views.page_rendering import render_markdown_html
@@ -127,8 +127,8 @@ def session(**changes: object) -> ReplayedSessionRecord:
         files=(FileUse("read.py", 3, 0), FileUse("changed.py", 1, 2)),
         commands=(CommandUse("make test", 5, 2, "2 failed"),),
         troubles=(
-            FailureRecord("make build", "no rule", "make all"),
-            FailureRecord("ls x", "no such file", ""),
+            FailureAndFix("make build", "no rule", "make all"),
+            FailureAndFix("ls x", "no such file", ""),
         ),
         notes="# Session Title\n_Five words._\n\n<!-- structural -->\nMend the importer\n\n# "
         "Worklog\n\n- read **it**\n",
@@ -141,7 +141,7 @@ def session(**changes: object) -> ReplayedSessionRecord:
 
 def page(*sessions: ReplayedSessionRecord) -> Page:
     """The report of these sessions, read."""
-    return Page(render_report(ReplayedSessionRecords(version="1.2.3", model="", sessions=sessions)))
+    return Page(render_report(ReplayRunSessions(version="1.2.3", model="", sessions=sessions)))
 
 
 def hostile(text: str) -> ReplayedSessionRecord:
@@ -159,7 +159,7 @@ def hostile(text: str) -> ReplayedSessionRecord:
         kinds={text: 9},
         files=(FileUse(text, 1, 1),),
         commands=(CommandUse(text, 1, 1, text),),
-        troubles=(FailureRecord(text, text, text),),
+        troubles=(FailureAndFix(text, text, text),),
         notes=f"# {text}\n\n{text}\n\n- {text}\n\n| a |\n|---|\n| {text} |\n\n{text}",
         notes_path=text,
     )
@@ -172,7 +172,7 @@ def test_hostile_text_is_inert_wherever_it_stands(text: str) -> None:
     its text.
     """
     html = render_report(
-        ReplayedSessionRecords(version=text, model=text, sessions=(hostile(text), hostile(text)))
+        ReplayRunSessions(version=text, model=text, sessions=(hostile(text), hostile(text)))
     )
 
     read = Page(html)
@@ -209,9 +209,7 @@ def test_hostile_words_can_still_be_read() -> None:
 
 def test_the_page_needs_nothing_from_outside_and_no_script() -> None:
     """One file: no address but anchors, no script, and a policy that refuses both."""
-    html = render_report(
-        ReplayedSessionRecords(version="1", model="", sessions=(session(), session()))
-    )
+    html = render_report(ReplayRunSessions(version="1", model="", sessions=(session(), session())))
     read = Page(html)
 
     assert read.count("script") == read.count("link") == read.count("img") == 0
@@ -334,7 +332,7 @@ def test_a_long_table_hides_its_end_and_loses_none_of_it() -> None:
 def test_a_very_long_cell_is_cut_and_says_so() -> None:
     """A megabyte of output is not a table cell."""
     html = render_report(
-        ReplayedSessionRecords(
+        ReplayRunSessions(
             version="1",
             model="",
             sessions=(session(commands=(CommandUse("c", 1, 1, "x" * 1_000_000),)),),
@@ -483,7 +481,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_both_colour_schemes_are_there_and_can_be_chosen() -> None:
     """The system's wish holds until the reader chooses; the choice needs no script."""
-    html = render_report(ReplayedSessionRecords(version="1", model="", sessions=(session(),)))
+    html = render_report(ReplayRunSessions(version="1", model="", sessions=(session(),)))
     light, dark, chosen = colours(html)
 
     assert "prefers-color-scheme: dark" in html
@@ -496,7 +494,7 @@ def test_both_colour_schemes_are_there_and_can_be_chosen() -> None:
 def test_words_and_marks_stand_out_in_both_schemes() -> None:
     """WCAG AA: 4.5 for text on paper and panel, 3 for what a picture is made of."""
     for scheme in colours(
-        render_report(ReplayedSessionRecords(version="1", model="", sessions=(session(),)))
+        render_report(ReplayRunSessions(version="1", model="", sessions=(session(),)))
     ):
         for ground in ("paper", "panel"):
             assert all(
@@ -513,6 +511,6 @@ def test_a_large_replay_makes_a_page_of_bounded_size() -> None:
     points = tuple(ContextPoint(number, number * 37 % 150_000) for number in range(1, 2_001))
     large = session(points=points, messages=2_000)
 
-    html = render_report(ReplayedSessionRecords(version="1", model="", sessions=(large,) * 60))
+    html = render_report(ReplayRunSessions(version="1", model="", sessions=(large,) * 60))
 
     assert len(html) < 4_000_000

@@ -21,7 +21,7 @@ from memorist.formats.transcript_format import (
 )
 from memorist.replay.replay import ReplayOptions, replay_files_to_report
 from memorist.settings import Settings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CODEX = EXAMPLES / "sessions" / "codex-invoice-rounding.jsonl"
@@ -39,7 +39,7 @@ NOT_TO_BE_SHARED = re.compile(
 
 def entries(path: Path) -> list[TranscriptEntry]:
     """All that the reader makes of a file."""
-    return list(read_session(DecodedLineFile(path)))
+    return list(read_session(UnpackedUtf8Lines(path)))
 
 
 def messages(path: Path) -> list[Message]:
@@ -71,7 +71,7 @@ def outputs(found: list[Message]) -> str:
 @pytest.mark.covers("FM-4", "FM-5")
 def test_a_sample_is_read_without_a_skipped_or_mended_line(path: Path) -> None:
     """Both samples are recognised by their content, and every line of them is used."""
-    assert detect_format(DecodedLineFile(path)) == {CODEX: "codex", LOOP: "memorist"}[path]
+    assert detect_format(UnpackedUtf8Lines(path)) == {CODEX: "codex", LOOP: "memorist"}[path]
     found = entries(path)
     assert isinstance(found[0], SessionHead)
     assert found[0].cwd.startswith("/home/dev/")

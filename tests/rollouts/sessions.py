@@ -11,7 +11,7 @@ from memorist.rollouts.raw_memory import (
     RawMemory,
     RawMemoryTask,
     TaskOutcome,
-    render_raw_memory,
+    render_session_raw_memory,
 )
 from memorist.rollouts.structural_folder_draft import (
     FolderDraft,
@@ -63,7 +63,7 @@ def kept(
     cwd: str | None = None,
 ) -> StoredExtract:
     """A session of a repository, so many days ago."""
-    raw = render_raw_memory(
+    raw = render_session_raw_memory(
         RawMemory(description=tasks[0].name if tasks else thread, cwd=root, tasks=tasks)
     )
     extracted = RolloutExtract(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memorist.rollouts.handbook import ENTRY_LISTS, Handbook, HandbookClaim, render_handbook
 from memorist.rollouts.handbook_review import (
     AcceptedHandbookEdits,
-    RejectedHandbookEdits,
+    HandbookEditsRejection,
     review_model_handbook_edits,
 )
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
@@ -45,7 +45,7 @@ BOOK, SUM = handbook(DRAFT), summary(DRAFT)
 
 def judged(
     book: str | None = None, text: str | None = None, **others: bytes
-) -> AcceptedHandbookEdits | RejectedHandbookEdits:
+) -> AcceptedHandbookEdits | HandbookEditsRejection:
     files: dict[str, bytes | None] = {
         path.replace("__", "/"): data for path, data in others.items()
     }
@@ -55,15 +55,15 @@ def judged(
 
 
 def entries(
-    found: AcceptedHandbookEdits | RejectedHandbookEdits, title: str = SHOP
+    found: AcceptedHandbookEdits | HandbookEditsRejection, title: str = SHOP
 ) -> list[HandbookClaim]:
     assert isinstance(found, AcceptedHandbookEdits), found
     group = found.files.handbook.find_group(title)
     return [entry for name in ENTRY_LISTS for entry in group.entries_in_list(name)] if group else []
 
 
-def why(found: AcceptedHandbookEdits | RejectedHandbookEdits) -> str:
-    return found.why if isinstance(found, RejectedHandbookEdits) else ""
+def why(found: AcceptedHandbookEdits | HandbookEditsRejection) -> str:
+    return found.why if isinstance(found, HandbookEditsRejection) else ""
 
 
 @pytest.mark.covers("RO-5")
@@ -137,7 +137,7 @@ def test_no_wording_raises_a_claim_above_its_proof(case: str) -> None:
         },
     )
 
-    if isinstance(found, RejectedHandbookEdits):
+    if isinstance(found, HandbookEditsRejection):
         return
     group = found.files.handbook.find_group(SHOP)
     drafted = ASKED.values.handbook.find_group(SHOP)
@@ -423,7 +423,7 @@ def test_whatever_a_model_writes_no_claim_is_lost_and_none_is_made_up(lines: lis
     place and every session's claims are still there.
     """
     found = judged("\n".join(lines))
-    if isinstance(found, RejectedHandbookEdits):
+    if isinstance(found, HandbookEditsRejection):
         return
     before: Handbook = DRAFT.values.handbook
 
@@ -447,5 +447,5 @@ def test_a_secret_with_a_hidden_character_inside_is_in_no_reason() -> None:
 
     found = judged(text=f"{SUM}\n- key {key[:9]}\u200b{key[9:]}\n")
 
-    assert isinstance(found, RejectedHandbookEdits)
+    assert isinstance(found, HandbookEditsRejection)
     assert key not in found.why

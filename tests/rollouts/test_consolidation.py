@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from memorist.errors import ModelUnavailable, StoreError, WriteConflict
-from memorist.forks.fork_spec import ForkDenied, ForkLimits, ForkOutcome, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkRunDenial, ForkSpec, Receipt
 from memorist.ports import Request
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
@@ -386,10 +386,10 @@ async def test_a_slow_model_gets_the_time_that_the_setting_allows(
     asked: list[ForkSpec] = []
 
     class Watching:
-        def request_admission(self, spec: ForkSpec, model: str) -> ForkDenied:
+        def request_admission(self, spec: ForkSpec, model: str) -> ForkRunDenial:
             del model
             asked.append(spec)
-            return ForkDenied(why="not today", is_new=False)
+            return ForkRunDenial(why="not today", is_new=False)
 
     at = means(tmp_path, [], governor=Watching())
     settings = replace(at.settings, forks=ForkLimits(seconds=setting))

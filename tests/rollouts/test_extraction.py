@@ -13,12 +13,12 @@ from memorist.core.messages import Usage
 from memorist.errors import (
     BudgetSpent,
     ContextTooLong,
-    ModelRefused,
+    ModelRequestRejected,
     ModelTimeout,
     ModelUnavailable,
     UnreadableSession,
 )
-from memorist.forks.fork_spec import ForkDenied, ForkOutcome, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkOutcome, ForkRunDenial, ForkSpec, Receipt
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.rollouts.raw_memory import parse_raw_memory
@@ -94,9 +94,9 @@ def means(script: Script, **about: Any) -> tuple[Runtime, ScriptedModel, list[Re
 class Miser:
     """Lets nothing run."""
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkRunDenial:
         del spec, model
-        return ForkDenied(why="today's budget of requests is spent")
+        return ForkRunDenial(why="today's budget of requests is spent")
 
 
 def sent(model: ScriptedModel) -> list[str]:
@@ -173,7 +173,7 @@ async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
     [
         ([Say(text="Sorry."), Say(text="{")], "no use 2 times"),
         ([Say(text="x" * 500_000), Say(text='{"raw_memory": 1}')], "no use 2 times"),
-        ([Fail(error=ModelRefused("The key is wrong."))], "The key is wrong."),
+        ([Fail(error=ModelRequestRejected("The key is wrong."))], "The key is wrong."),
         (
             [Fail(error=ContextTooLong("This is too long.")) for _ in range(9)],
             "does not fit the model's window",
@@ -326,7 +326,10 @@ async def test_what_earlier_parts_gave_stays_where_a_later_one_fails(tmp_path: P
     """
     thread = long_talk().thread(tmp_path / "s.jsonl")
     good = Say(text=GOOD.text, usage=Usage(input=4_000, output=300))
-    for error, final in ((ModelRefused("No more."), False), (ModelUnavailable("Not now."), True)):
+    for error, final in (
+        (ModelRequestRejected("No more."), False),
+        (ModelUnavailable("Not now."), True),
+    ):
         given, model, _ = means([good, good, Fail(error=error)], window=12_000)
         made = await extract_session_with_model_or_structure(thread, given, final=final)
 

@@ -14,7 +14,7 @@ from memorist.rollouts.handbook import (
     Handbook,
     HandbookClaim,
     HandbookGroup,
-    HandbookSource,
+    HandbookSessionReference,
     HandbookTask,
     render_group,
     render_handbook,
@@ -27,7 +27,7 @@ PATHS = LINE | st.sampled_from(
     ["/a, b", "/x (y)", '/"q"', "/a; thread_id=z", "a=b", "/home/dev/R and D"]
 )
 SOURCES = st.builds(
-    HandbookSource,
+    HandbookSessionReference,
     path=st.just("rollout_summaries/x.md"),
     thread=PATHS,
     updated=st.just("2025-11-20T00:00:00Z"),
@@ -43,7 +43,7 @@ SOURCES = st.builds(
     st.lists(st.integers(0, 2), max_size=3, unique=True),
 )
 def test_sessions_and_what_rests_on_them_are_read_back(
-    sources: list[HandbookSource], chosen: list[int]
+    sources: list[HandbookSessionReference], chosen: list[int]
 ) -> None:
     """Whatever signs stand in ids and paths; an entry names all sessions of a task, or some of
     them.
@@ -129,11 +129,14 @@ def test_a_mark_names_tasks_and_single_sessions() -> None:
     nothing.
     """
     works = [
-        HandbookTask(number=1, title="", sources=(HandbookSource(path="", thread="a"),)),
+        HandbookTask(number=1, title="", sources=(HandbookSessionReference(path="", thread="a"),)),
         HandbookTask(
             number=2,
             title="",
-            sources=(HandbookSource(path="", thread="b"), HandbookSource(path="", thread="c")),
+            sources=(
+                HandbookSessionReference(path="", thread="b"),
+                HandbookSessionReference(path="", thread="c"),
+            ),
         ),
     ]
 

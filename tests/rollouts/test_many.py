@@ -212,11 +212,11 @@ def test_a_worker_outlives_the_end_of_its_connections(address: str, tmp_path: Pa
 
 HOLDER = """
 import sys
-from memorist.platforms.processes import name_current_process
+from memorist.platforms.processes import build_unique_process_name
 from memorist.store.job_claims import claim_extraction
 from memorist.store.postgres import PostgresState
 from store.claiming import NOW, TERMS
-state, name = PostgresState(sys.argv[1]), name_current_process()
+state, name = PostgresState(sys.argv[1]), build_unique_process_name()
 state.register_worker(name)
 claim_extraction(state, "t", NOW, worker=f"task-7@{name}", terms=TERMS)
 print(name, flush=True)

@@ -15,7 +15,7 @@ from memorist.rollouts.raw_memory import (
     RawMemoryTask,
     normalize_raw_memory,
     parse_raw_memory,
-    render_raw_memory,
+    render_session_raw_memory,
 )
 
 TEXTS = st.text(max_size=60) | st.sampled_from(
@@ -82,7 +82,7 @@ def test_what_is_written_is_read_again(raw: RawMemory) -> None:
     """Reading the text of any raw memory gives that raw memory in its tidy form, which stays as it
     is when tidied again.
     """
-    found = parse_raw_memory(render_raw_memory(raw))
+    found = parse_raw_memory(render_session_raw_memory(raw))
 
     assert normalize_raw_memory(normalize_raw_memory(raw)) == normalize_raw_memory(raw)
     assert found == (
@@ -97,7 +97,9 @@ def test_any_text_can_be_read(text: str) -> None:
     """
     found = parse_raw_memory(text)
 
-    assert parse_raw_memory(render_raw_memory(found)) == (RawMemory() if found.is_empty else found)
+    assert parse_raw_memory(render_session_raw_memory(found)) == (
+        RawMemory() if found.is_empty else found
+    )
 
 
 @pytest.mark.covers("RO-4")
@@ -133,7 +135,7 @@ def test_scope_and_proof_stand_in_the_text() -> None:
     said = MemoryBullet(
         text="Use tabs", proof="said", scope="global", date="2026-02-03", evidence="line 12"
     )
-    text = render_raw_memory(
+    text = render_session_raw_memory(
         RawMemory(
             description="d",
             tasks=(RawMemoryTask(name="t", scope="directory", preferences=(said,)),),

@@ -15,7 +15,7 @@ import zstandard
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
-from memorist.recall.session_index import read_session_passages
+from memorist.recall.session_index import read_passages_from_session_file
 from memorist.rollouts import session_sources
 from memorist.rollouts.lesson_scope import get_project_name
 from memorist.rollouts.session_metadata import find_newest_time, parse_memory_mode
@@ -393,7 +393,7 @@ def test_a_session_is_named_and_quoted_by_what_was_typed_before_a_paste(tmp_path
     command = ["handoff", str(path), "--to", str(handed)]
     CliRunner().invoke(memorist_group, command, env={"MEMORIST_HOME": str(tmp_path / "home")})
 
-    (passage,) = read_session_passages(path)
+    (passage,) = read_passages_from_session_file(path)
     assert named(tmp_path).threads[0].first_words.startswith("Mend the till.")
     assert passage.said == "Mend the till.\n\n10:02 ERROR no rate"
     assert "Asked last: Mend the till." in handed.read_text("utf-8")

@@ -23,7 +23,7 @@ from memorist.rollouts.stage_one import (
 from memorist.rollouts.stage_one_answer import (
     MAX_ANSWER_CHARACTERS,
     StageOneAnswer,
-    UnusableAnswerReason,
+    UnusableStageOneAnswer,
     parse_stage_one_answer,
 )
 from memorist.rollouts.stage_one_review import (
@@ -162,7 +162,7 @@ def test_an_answer_of_another_shape_is_of_no_use(text: str) -> None:
     """
     found = parse_stage_one_answer(text)
 
-    assert isinstance(found, UnusableAnswerReason)
+    assert isinstance(found, UnusableStageOneAnswer)
     assert found.why
 
 
@@ -224,7 +224,7 @@ def test_quotation_marks_inside_a_text_need_no_escape() -> None:
 @pytest.mark.covers("SF-5")
 def test_reading_never_fails(text: str) -> None:
     """Whatever a model writes is an answer or a reason."""
-    assert isinstance(parse_stage_one_answer(text), StageOneAnswer | UnusableAnswerReason)
+    assert isinstance(parse_stage_one_answer(text), StageOneAnswer | UnusableStageOneAnswer)
 
 
 @pytest.mark.covers("SF-2")

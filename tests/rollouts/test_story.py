@@ -152,7 +152,9 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    monkeypatch.setattr(engine_module, "start_worker_if_due", lambda *_, **__: None)
+    monkeypatch.setattr(
+        engine_module, "start_worker_unless_recently_started", lambda *_, **__: None
+    )
     made = Home(tmp_path)
     made.record("linter", ["Mend the till.", "Always run the linter before you commit.", "Thanks."],
                 ("Mend the till", "Always run the linter before you commit", "The till rounds in `till.py`"))  # fmt: skip

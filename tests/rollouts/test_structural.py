@@ -27,7 +27,7 @@ from memorist.rollouts.structural_task_log import MAX_LOGGED_TASKS, TaskLogBuild
 from memorist.rollouts.summary_composition import MAX_SUMMARY_TOKENS
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from rollouts.conftest import Talk
 from support.sweeps import sampled
 
@@ -341,7 +341,7 @@ def test_turns_that_were_taken_back_leave_nothing(tmp_path: Path) -> None:
     talk.user("Write a page that explains why cents are integers.").edit("/home/dev/shop/right.md")
     made = build_structural_result(
         read_task_log_and_turn_sizes(
-            DecodedLineFile(Path(talk.thread(tmp_path / "t.jsonl").path))
+            UnpackedUtf8Lines(Path(talk.thread(tmp_path / "t.jsonl").path))
         ).task_log,
         THREAD,
     )
@@ -404,7 +404,7 @@ def test_real_sessions_read_as_sessions(sampled_sessions: list[Path]) -> None:
     trivial = 0
     for path in sampled_sessions:
         made = build_structural_result(
-            read_task_log_and_turn_sizes(DecodedLineFile(path)).task_log, THREAD
+            read_task_log_and_turn_sizes(UnpackedUtf8Lines(path)).task_log, THREAD
         )
 
         trivial += not made.memory.tasks

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from memorist.errors import BudgetSpent, ModelUnavailable, StoreError
-from memorist.platforms.processes import is_named_process_dead, name_current_process
+from memorist.platforms.processes import build_unique_process_name, is_named_process_dead
 from memorist.rollouts import job_worker
 from memorist.rollouts.job_worker import (
     FinishedJob,
@@ -294,7 +294,7 @@ async def test_what_a_killed_process_of_this_machine_held_is_started_again_at_on
     """
     state, _ = opened(tmp_path)
     told: list[JobEvent] = []
-    mine, gone = name_current_process(), str(number_of_nobody())
+    mine, gone = build_unique_process_name(), str(number_of_nobody())
     holders = {
         "killed": other_process(mine, pid=gone, random="abc#0"),
         "recycled": other_process(mine, mark=f"{mine.rsplit(':', 4)[2]}0"),

@@ -15,7 +15,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.prompt_templates import load_prompt
 from memorist.session_memory.notes_template import parse_section_bodies, parse_template_sections
 from memorist.testing import Say, ScriptedServer
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl").absolute()
 TEMPLATE = load_prompt("session_memory/template")
@@ -78,7 +78,7 @@ def test_no_answer_takes_anything_from_the_notes(
     with ScriptedServer(lambda request: Say(text=answer), window=8_000) as server:
         notes = replay(tmp_path, f"openai-chat:tiny@{server.openai_url}")
 
-    present = NamePresence(notes)
+    present = NameOccurrenceLookup(notes)
     assert [name for name in find_recognizable_names(structural) if not present[name]] == []
     assert _find_words(structural) - _find_words(notes) == set()
 

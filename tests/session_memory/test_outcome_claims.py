@@ -14,7 +14,7 @@ from memorist.engine.engine import Memorist
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
 from memorist.testing import Say, ScriptedServer
-from memorist.transcript_analysis.answer_check import AnswerLineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineChecker
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 pytestmark = pytest.mark.covers("SM-13")
@@ -272,7 +272,7 @@ def test_a_file_holds_what_was_shown_of_it_and_a_line_says_something(
         f"{before}{heading}{frame}\n- {line}\n{rest}",
         template,
         {},
-        AnswerLineCheck(READ, "", READ),
+        AnswerLineChecker(READ, "", READ),
     )
 
     assert (reviewed.added == 1) == stands
@@ -301,7 +301,7 @@ def test_a_copy_of_a_derived_entry_is_none_of_the_models(line: str, *, stands: b
         f"{before}{heading}{frame}\n- {line}\n{rest}",
         template,
         {"Current State": derived},
-        AnswerLineCheck(f"{READ} Which boat leaves at nine, and from where?", "", READ),
+        AnswerLineChecker(f"{READ} Which boat leaves at nine, and from where?", "", READ),
     )
 
     assert (reviewed.added == 1) == stands
@@ -334,7 +334,7 @@ def test_the_heading_of_a_text_that_was_read_is_no_title_of_the_session(
         f"{before}# Session Title\n{frame}\n{title}\n{rest}",
         template,
         {"Session Title": "Winter times of the boat in docs/ferry.md"},
-        AnswerLineCheck(f"{asked}\n{read}", "", f"{asked} {READ} {read}", asked),
+        AnswerLineChecker(f"{asked}\n{read}", "", f"{asked} {READ} {read}", asked),
     )
 
     assert (reviewed.added == 1) == stands
@@ -372,4 +372,4 @@ def test_a_number_stands_under_the_name_it_was_shown_by(line: str, *, stands: bo
     """Small models put a true number to a wrong name, as a time limit as the port, or one of their
     own; a small number may have been counted.
     """
-    assert bool(AnswerLineCheck(SETTINGS, "").find_misplaced_value(line)) is not stands
+    assert bool(AnswerLineChecker(SETTINGS, "").find_misplaced_value(line)) is not stands

@@ -18,7 +18,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 from support.sweeps import examples, sampled
 
@@ -204,7 +204,7 @@ def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size(
     """The same over real sessions of both families."""
     for path in (each for each in sampled_sessions if each.stat().st_size < 1_000_000):
         ledger, heard = TranscriptLedger(), []
-        for entry in read_session(DecodedLineFile(path)):
+        for entry in read_session(UnpackedUtf8Lines(path)):
             match entry:
                 case Message():
                     ledger.add(entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.ports import HostInfo
-from memorist.session_memory.conversation_tracker import NotesProgress, check_notes_due
+from memorist.session_memory.conversation_tracker import ActivitySinceNotesUpdate, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import SessionMemorySettings
 
@@ -21,7 +21,7 @@ def fired(sizes: list[int], calls_between: int, last_called: list[bool]) -> list
     for step, size in enumerate(sizes):
         calls += calls_between if step else 0
         if check_notes_due(
-            NotesProgress(
+            ActivitySinceNotesUpdate(
                 tokens=size,
                 tokens_at_update=at_update,
                 calls=calls,
@@ -65,7 +65,7 @@ def test_growth_is_always_needed_and_then_calls_or_a_break(
     tokens: int, before: int, calls: int, called: bool, is_due: bool
 ) -> None:
     """Each side of each threshold; once begun, a context that became smaller needs growth only."""
-    progress = NotesProgress(
+    progress = ActivitySinceNotesUpdate(
         tokens=tokens, tokens_at_update=before, calls=calls, last_turn_called=called
     )
 

@@ -22,11 +22,11 @@ from memorist.budget.budget_governor import (
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import (
-    ForkDenied,
-    ForkGrant,
     ForkLimits,
     ForkOutcome,
+    ForkRunDenial,
     ForkSpec,
+    GrantedForkLimits,
     NoToolsPermission,
     Receipt,
     count_budget_tokens,
@@ -37,7 +37,7 @@ from memorist.settings import SpendSettings
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
-    ResourceAmount,
+    ResourceAmounts,
     compute_epoch_day,
     list_blocked_work_since,
     list_model_holds,
@@ -105,9 +105,9 @@ def governor(
     return BudgetGovernor(database, session, clock=clock, settings=settings)
 
 
-def granted(answer: ForkGrant | ForkDenied) -> int:
+def granted(answer: GrantedForkLimits | ForkRunDenial) -> int:
     """Requests that were granted; 0 for a refusal."""
-    return answer.limits.requests if isinstance(answer, ForkGrant) else 0
+    return answer.limits.requests if isinstance(answer, GrantedForkLimits) else 0
 
 
 kept = st.builds(
@@ -169,7 +169,7 @@ def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -
     assert sum(kind.unpriced for kind in kinds) == sum(each.cost_usd is None for _, each in rows)
 
 
-def _same(found: ResourceAmount, receipts: list[Receipt]) -> None:
+def _same(found: ResourceAmounts, receipts: list[Receipt]) -> None:
     usage = sum((each.usage for each in receipts), Usage())
     assert found.requests == sum(each.requests for each in receipts)
     assert found.tokens == count_budget_tokens(usage)
@@ -238,7 +238,7 @@ def test_a_receipt_takes_the_place_of_the_reservation(
     books.request_admission(spec(), "m")
     books.record_receipt(receipt(2, started=clock.now()))
 
-    assert sum_reserved_amount(database, clock.now()) == ResourceAmount()
+    assert sum_reserved_amount(database, clock.now()) == ResourceAmounts()
     assert granted(governor(database, clock, "other").request_admission(spec(), "m")) == 7
 
 
@@ -277,7 +277,7 @@ def test_a_session_that_closes_leaves_nothing_reserved(
     books.request_admission(spec(), "m")
     books.release_reservations()
 
-    assert sum_reserved_amount(database, clock.now()) == ResourceAmount()
+    assert sum_reserved_amount(database, clock.now()) == ResourceAmounts()
 
 
 @pytest.mark.covers("SG-1")
@@ -328,7 +328,7 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
 
     def news(session: str, label: str) -> bool:
         answer = governor(database, clock, session, settings).request_admission(spec(label), "m")
-        assert isinstance(answer, ForkDenied)
+        assert isinstance(answer, ForkRunDenial)
         return answer.is_new
 
     told = [news("a", "recall"), news("a", "recall"), news("a", "extraction"), news("b", "recall")]
@@ -361,8 +361,8 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
         spec("extraction"), model
     )
 
-    assert isinstance(answer, ForkGrant) is is_asked
-    if isinstance(answer, ForkDenied):
+    assert isinstance(answer, GrantedForkLimits) is is_asked
+    if isinstance(answer, ForkRunDenial):
         assert "the last 3 runs of the model were of no use for extraction" in answer.why
 
 
@@ -389,8 +389,8 @@ def test_a_dream_that_fails_again_and_again_waits_for_the_next_day(
     answer = books.request_admission(spec(label), "anthropic:claude-x")
     clock.advance(DAY_SECONDS)
 
-    assert isinstance(answer, ForkGrant) is is_asked
-    assert isinstance(books.request_admission(spec(label), "anthropic:claude-x"), ForkGrant)
+    assert isinstance(answer, GrantedForkLimits) is is_asked
+    assert isinstance(books.request_admission(spec(label), "anthropic:claude-x"), GrantedForkLimits)
 
 
 @pytest.mark.covers("SG-1")
@@ -407,8 +407,8 @@ def test_summaries_of_which_none_stood_are_asked_for_no_more_that_day(
         record_receipt(database, "s", replace(useless, model="m"))
     books = governor(database, clock, settings=settings)
 
-    assert isinstance(books.request_admission(spec(label), "m"), ForkGrant) is is_asked
-    assert isinstance(books.request_admission(spec(label, asked=True), "m"), ForkGrant)
+    assert isinstance(books.request_admission(spec(label), "m"), GrantedForkLimits) is is_asked
+    assert isinstance(books.request_admission(spec(label, asked=True), "m"), GrantedForkLimits)
 
 
 @pytest.mark.covers("SG-1")
@@ -420,7 +420,7 @@ def test_work_that_cannot_be_counted_does_not_run(
     database.close()
     answer = books.request_admission(spec(), "m")
 
-    assert isinstance(answer, ForkDenied)
+    assert isinstance(answer, ForkRunDenial)
     assert not answer.is_new
     assert "database" in answer.why
     assert granted(books.request_admission(spec(asked=True), "m")) == 8
@@ -489,7 +489,7 @@ CLAIM = """
 import sys
 from pathlib import Path
 from memorist.system import SystemClock
-from memorist.forks.fork_spec import ForkGrant
+from memorist.forks.fork_spec import GrantedForkLimits
 from memorist.forks.fork_spec import ForkLimits, ForkSpec, NoToolsPermission
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.settings import SpendSettings
@@ -504,7 +504,7 @@ for number in range(40):
     books = BudgetGovernor(database, "", clock=SystemClock(), settings=settings)
     spec = ForkSpec(label="compact", why="", instruction="", permission=NoToolsPermission(), limits=ForkLimits(requests=7))
     answer = books.request_admission(spec, "m")
-    total += answer.limits.requests if isinstance(answer, ForkGrant) else 0
+    total += answer.limits.requests if isinstance(answer, GrantedForkLimits) else 0
 print(total)
 """
 

@@ -25,7 +25,7 @@ from memorist.budget.budget_caps import (
 )
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import ModelHold, ResourceAmount
+from memorist.store.spend_rows import ModelHold, ResourceAmounts
 
 NOW = 1_700_000_000.0
 """22:13:20 UTC."""
@@ -39,7 +39,7 @@ HOLD = ModelHold(
 )
 
 amounts = st.builds(
-    ResourceAmount,
+    ResourceAmounts,
     requests=st.integers(0, 1_000),
     tokens=st.integers(0, 10_000_000),
     cost_usd=st.floats(0, 20),
@@ -106,7 +106,7 @@ def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
 def test_each_cap_stops_what_would_exceed_it(scope: BudgetScope, measure: BudgetMeasure) -> None:
     """Each of the eight caps, alone, refuses, and the reason names it."""
     cap = getattr(PLAIN, f"{scope}_{measure}")
-    used = ResourceAmount(**{measure: type(getattr(MINIMUM_GRANT, measure))(cap)})
+    used = ResourceAmounts(**{measure: type(getattr(MINIMUM_GRANT, measure))(cap)})
     standing = (
         BudgetUsage(now=NOW, day=used) if scope == "day" else BudgetUsage(now=NOW, session=used)
     )
@@ -156,7 +156,7 @@ def test_dream_gives_way_first_and_compaction_last() -> None:
 
 
 def _used(requests: int) -> BudgetUsage:
-    return BudgetUsage(now=NOW, day=ResourceAmount(requests=requests))
+    return BudgetUsage(now=NOW, day=ResourceAmounts(requests=requests))
 
 
 @pytest.mark.covers("SG-1")
@@ -195,7 +195,7 @@ def test_what_running_work_has_reserved_is_told_apart_from_what_is_used() -> Non
     found = refused(
         notes(),
         BudgetUsage(
-            now=NOW, day=ResourceAmount(requests=440), day_reserved=ResourceAmount(requests=10)
+            now=NOW, day=ResourceAmounts(requests=440), day_reserved=ResourceAmounts(requests=10)
         ),
     )
 
@@ -216,7 +216,7 @@ def test_a_cap_of_nothing_allows_nothing_and_says_which_setting_it_is() -> None:
 @pytest.mark.covers("SG-1")
 def test_what_a_person_asked_for_and_waits_for_is_not_capped() -> None:
     """Nor held back by a rate limit: the model itself waits and tries again."""
-    full = ResourceAmount(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
+    full = ResourceAmounts(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
     standing = BudgetUsage(now=NOW, day=full, session=full, holds=(HOLD,))
 
     assert decide_budget_request(notes(is_asked_by_user=True), standing, PLAIN) == BudgetGranted(
@@ -227,7 +227,7 @@ def test_what_a_person_asked_for_and_waits_for_is_not_capped() -> None:
 @pytest.mark.covers("SG-1")
 def test_work_for_no_session_knows_only_the_days_caps() -> None:
     """Dream and rollouts belong to no session."""
-    used = BudgetUsage(now=NOW, session=ResourceAmount(requests=9_999))
+    used = BudgetUsage(now=NOW, session=ResourceAmounts(requests=9_999))
 
     assert isinstance(
         decide_budget_request(

@@ -43,7 +43,7 @@ from memorist.settings import (
     SpendSettings,
 )
 from memorist.store.receipt_rows import list_session_receipts
-from memorist.store.spend_rows import ResourceAmount, sum_reserved_amount
+from memorist.store.spend_rows import ResourceAmounts, sum_reserved_amount
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Hang, HttpError, Say, Step
@@ -247,7 +247,7 @@ async def test_what_a_person_asks_for_runs_at_the_cap_and_is_counted(
 
     assert host.asked("session_memory") == 1
     assert spent == 1
-    assert left == ResourceAmount()
+    assert left == ResourceAmounts()
 
 
 @pytest.mark.covers("SG-1", "AM-9")
@@ -486,7 +486,7 @@ async def test_a_fork_whose_review_is_cut_off_leaves_its_receipt_and_what_it_use
 
     assert (receipt.outcome, receipt.requests, receipt.files) == (ForkOutcome.CANCELLED, 1, ())
     assert receipt.usage == used
-    assert left == ResourceAmount()
+    assert left == ResourceAmounts()
 
 
 @pytest.mark.covers("SG-1", "FK-8")
@@ -508,7 +508,7 @@ async def test_a_fork_that_is_cut_off_leaves_its_receipt_and_nothing_reserved(
         kept = Counter(receipt.outcome for receipt in list_session_receipts(engine.database(), "s"))
 
     assert during.requests == ForkLimits().requests
-    assert after == ResourceAmount()
+    assert after == ResourceAmounts()
     assert kept == {ForkOutcome.CANCELLED: 1}
 
 

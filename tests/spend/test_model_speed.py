@@ -17,7 +17,12 @@ from memorist.budget.model_speed import (
 )
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
-from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt, read_server_times
+from memorist.forks.fork_spec import (
+    ForkOutcome,
+    ForkRequestMeasurements,
+    Receipt,
+    read_llama_timing_seconds,
+)
 from memorist.settings import SpendSettings
 from memorist.store.sqlite_database import open_database
 from memorist.system import SystemClock
@@ -25,16 +30,18 @@ from memorist.system import SystemClock
 MODEL = "openai-chat:tiny@http://127.0.0.1:9/v1"
 
 
-def request(read: int, written: int, seconds: float, cached: int = 0) -> ForkRequestRecord:
+def request(read: int, written: int, seconds: float, cached: int = 0) -> ForkRequestMeasurements:
     """A request that was answered."""
     usage = Usage(input=read, output=written, cache_read=cached)
-    return ForkRequestRecord(started=0.0, seconds=seconds, usage=usage)
+    return ForkRequestMeasurements(started=0.0, seconds=seconds, usage=usage)
 
 
 def test_the_servers_own_times_count_before_the_clock() -> None:
     """What waited in a queue was not read slowly; what the server had cached was not read."""
-    read, written = read_server_times({"timings": {"prompt_ms": 40_000.0, "predicted_ms": 50_000}})
-    told = ForkRequestRecord(
+    read, written = read_llama_timing_seconds(
+        {"timings": {"prompt_ms": 40_000.0, "predicted_ms": 50_000}}
+    )
+    told = ForkRequestMeasurements(
         started=0.0,
         seconds=500.0,
         usage=Usage(input=1_000, output=400, cache_read=9_000),
@@ -43,8 +50,8 @@ def test_the_servers_own_times_count_before_the_clock() -> None:
     )
 
     assert compute_speed_of_requests([told]) == ModelSpeed(25.0, 8.0)
-    assert read_server_times({"timings": {"prompt_ms": "40"}}) == (None, None)
-    assert read_server_times({}) == (None, None)
+    assert read_llama_timing_seconds({"timings": {"prompt_ms": "40"}}) == (None, None)
+    assert read_llama_timing_seconds({}) == (None, None)
 
 
 def test_by_the_clock_reading_is_four_times_as_fast_as_writing() -> None:
@@ -62,10 +69,10 @@ def test_by_the_clock_reading_is_four_times_as_fast_as_writing() -> None:
         [],
         [request(100, 60, 9.0)],
         [request(1_000, 10, 9.0)],
-        [ForkRequestRecord(started=0.0, seconds=600.0, error="ModelTimeout")],
+        [ForkRequestMeasurements(started=0.0, seconds=600.0, error="ModelTimeout")],
     ],
 )
-def test_too_few_tokens_say_nothing(sent: list[ForkRequestRecord]) -> None:
+def test_too_few_tokens_say_nothing(sent: list[ForkRequestMeasurements]) -> None:
     """One short answer, and one that never came, are no measure."""
     assert compute_speed_of_requests(sent) is None
 

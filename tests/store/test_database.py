@@ -15,7 +15,7 @@ import pytest
 
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
+from memorist.forks.fork_spec import FileSizeChange, ForkOutcome, Receipt
 from memorist.store.receipt_rows import list_session_receipts, record_receipt
 from memorist.store.session_rows import find_sessions_by_id_prefix, list_sessions, record_session
 from memorist.store.sqlite_database import (
@@ -126,7 +126,7 @@ def test_a_receipt_comes_back_as_it_was_kept(tmp_path: Path) -> None:
         turns=1,
         usage=Usage(input=1, cache_read=2, cache_write=3, output=4),
         cost_usd=0.001,
-        files=(FileChange("summary.md", 10, 20), FileChange("new.md", None, 5)),
+        files=(FileSizeChange("summary.md", 10, 20), FileSizeChange("new.md", None, 5)),
         denied=("not that path",),
         outcome=ForkOutcome.CHANGED,
         said="done",

@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import RawTranscriptLine
 from memorist.platforms import file_locks
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 FILES: FileSystem = DiskFiles()
 
@@ -298,8 +298,8 @@ def test_what_the_system_refuses_is_one_sentence_with_advice(number: int, advice
 
 
 def raw_lines(path: Path, limit: int = 1000) -> list[RawTranscriptLine]:
-    """What DecodedLineFile yields."""
-    return list(DecodedLineFile(path, limit))
+    """What UnpackedUtf8Lines yields."""
+    return list(UnpackedUtf8Lines(path, limit))
 
 
 @pytest.mark.covers("FM-6")
@@ -357,7 +357,7 @@ def test_a_byte_order_mark_decides_the_encoding(tmp_path: Path, encoding: str) -
     path = tmp_path / "f"
     mark = "\ufeff" if encoding.endswith("-be") else ""
     path.write_bytes(f"{mark}één\nzwei".encode(encoding))
-    assert [line.data.decode() for line in DecodedLineFile(path)] == ["één\n", "zwei"]
+    assert [line.data.decode() for line in UnpackedUtf8Lines(path)] == ["één\n", "zwei"]
 
 
 @pytest.mark.covers("FM-4")
@@ -365,19 +365,19 @@ def test_a_damaged_compressed_file_gives_what_is_sound(tmp_path: Path) -> None:
     """The lines before the damage come, then the reason; several frames are one file."""
     path = tmp_path / "f"
     path.write_bytes(zstandard.compress(b"one\n") + zstandard.compress(b"two\n"))
-    assert [line.data for line in DecodedLineFile(path)] == [b"one\n", b"two\n"]
+    assert [line.data for line in UnpackedUtf8Lines(path)] == [b"one\n", b"two\n"]
     lines = [random.Random(number).randbytes(500).hex().encode() + b"\n" for number in range(1000)]
     packed = bytearray(zstandard.compress(b"".join(lines)))
     packed[len(packed) * 3 // 4] ^= 0xFF
     packed[len(packed) * 3 // 4 + 1 :] = b"\xff" * 100_000
     path.write_bytes(packed)
-    found = list(DecodedLineFile(path))
+    found = list(UnpackedUtf8Lines(path))
     assert found[-1].problem == "the compressed data is damaged from here on"
     assert len(found) > 300
     assert [line.data for line in found[:-2]] == lines[: len(found) - 2]
     path.write_bytes(zstandard.compress(b"one\n")[:6] + b"rubbish")
     with pytest.raises(UnreadableSession, match="damaged compressed file"):
-        list(DecodedLineFile(path))
+        list(UnpackedUtf8Lines(path))
 
 
 @pytest.mark.covers("FM-3")
@@ -390,7 +390,7 @@ def test_a_file_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "f" / "x", "cannot be read"),
     ):
         with pytest.raises(UnreadableSession, match=said) as caught:
-            list(DecodedLineFile(path))
+            list(UnpackedUtf8Lines(path))
         assert str(path) in str(caught.value)
 
 
@@ -399,7 +399,7 @@ def test_lines_can_be_gone_through_again(tmp_path: Path) -> None:
     """Every pass starts at the beginning, also after one that was left in the middle."""
     path = tmp_path / "f"
     path.write_bytes(b"a\nb\n")
-    lines = DecodedLineFile(path)
+    lines = UnpackedUtf8Lines(path)
     first = iter(lines)
     assert next(first).data == b"a\n"
     assert [line.data for line in lines] == [b"a\n", b"b\n"]

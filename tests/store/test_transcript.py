@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import (
     read_session,
 )
 from memorist.store import transcript_writer
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.store.transcript_writer import TranscriptWriter
 
 HEAD = SessionHead(session="s", format="memorist")
@@ -41,7 +41,7 @@ def message(name: str) -> Message:
 
 def written(path: Path) -> list[TranscriptEntry]:
     """The transcript as read."""
-    return list(read_session(DecodedLineFile(path)))
+    return list(read_session(UnpackedUtf8Lines(path)))
 
 
 @pytest.mark.covers("FM-5")

@@ -25,7 +25,7 @@ from msgspec import Struct, field, structs
 
 from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say, Step
 
@@ -307,6 +307,6 @@ def repeat_signs(request: Request) -> Step:
 def said_in(path: Path) -> list[str]:
     """What the user said, as the transcript has it."""
     messages: list[Any] = [
-        entry for entry in read_session(DecodedLineFile(path)) if hasattr(entry, "blocks")
+        entry for entry in read_session(UnpackedUtf8Lines(path)) if hasattr(entry, "blocks")
     ]
     return [message.text for message in messages if message.role == "user" and message.text]

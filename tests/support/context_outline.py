@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_tags import identify_context_tag, split_by_context_tags
-from memorist.context.recorded_context import describe_and_render_block, describe_untagged_text
+from memorist.context.recorded_context import describe_and_render_block, name_untagged_text
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec
@@ -78,7 +78,7 @@ def parse_outline_item(written: str) -> OutlineItem:
 def build_outline(body: JsonObject, facts: KnownSubjects | None = None) -> tuple[OutlineItem, ...]:
     """Build the structure of a request body of any wire format.
 
-    Raises FormatError for anything else.
+    Raises WireFormatError for anything else.
     """
     by_key = {"input": "openai_responses", "max_completion_tokens": "openai_chat"}
     wire = find_codec(next((by_key[key] for key in body if key in by_key), "anthropic"))
@@ -128,7 +128,7 @@ def _block_tags(
         elif message.role in {"developer", "system"}:
             yield "base_instructions" if first and message.role == "developer" else NO_TAG, text
         else:
-            yield describe_untagged_text(message, block)[0], text
+            yield name_untagged_text(message, block)[0], text
 
 
 def _find_subject(text: str, facts: KnownSubjects) -> str:

@@ -14,7 +14,12 @@ from memorist.cli.search_command import open_synced_session_index
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask, render_raw_memory
+from memorist.rollouts.raw_memory import (
+    MemoryBullet,
+    RawMemory,
+    RawMemoryTask,
+    render_session_raw_memory,
+)
 from memorist.store.extract_rows import RolloutExtract, save_extract_if_newest
 from memorist.store.memory_uses import MemoryUse, record_memory_uses
 from memorist.store.receipt_rows import record_receipt
@@ -159,7 +164,7 @@ def _record_work(engine: Memorist, memory: AutoMemory) -> None:
         thread=LONG,
         updated=1,
         generated=1,
-        raw_memory=render_raw_memory(
+        raw_memory=render_session_raw_memory(
             RawMemory(description="PostgreSQL for the orders", outcome="success", tasks=(task,))
         ),
         rollout_summary=f"Which database? {HOSTILE}",

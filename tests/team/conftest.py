@@ -14,10 +14,10 @@ from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_remote import (
+    LastSeenRemoteState,
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteVersion,
     TeamRemote,
 )
 from memorist.team.team_sync import TeamSync
@@ -43,7 +43,7 @@ class MemoryRemote:
         self.told: list[MemoryRevision] = []
         """Who changed what, as a test says; newest first."""
 
-    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
+    def fetch_listing(self, known_state: LastSeenRemoteState) -> RemoteListing | None:
         version = f"{self.version}"
         if known_state.id == self.id and known_state.tag == version:
             return None
@@ -51,7 +51,7 @@ class MemoryRemote:
             raise RemoteRolledBack("it shows an older state")
         there = {key: compute_text_checksum(text) for key, text in self.texts.items()}
         return RemoteListing(
-            state=RemoteVersion(id=self.id, version=version, tag=version),
+            state=LastSeenRemoteState(id=self.id, version=version, tag=version),
             checksums=there,
             deleted=frozenset(self.gone),
         )
@@ -60,8 +60,8 @@ class MemoryRemote:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
-    ) -> RemoteVersion:
+        self, changes: Mapping[str, RemoteChange], known_state: LastSeenRemoteState
+    ) -> LastSeenRemoteState:
         doing = self.before_put
         self.before_put = int
         doing()
@@ -79,7 +79,7 @@ class MemoryRemote:
                 self.gone.discard(key)
         self.version += 1
         alone = known_state.version.isdigit() and int(known_state.version) + 1 == self.version
-        return RemoteVersion(
+        return LastSeenRemoteState(
             id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else ""
         )
 

@@ -25,11 +25,11 @@ from memorist.team.git_remote import parse_revisions
 from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_remote import (
     MAX_CHANGES_PER_MEMORY,
-    AuthorHistoryFile,
     ChangeAuthor,
+    LastSeenRemoteState,
     MemoryRevision,
     RemoteListing,
-    RemoteVersion,
+    TeamMemoryAuthorsFile,
 )
 from memorist.team.team_store import TeamMemoryWrite, open_team_store
 from team.conftest import Machine, MemoryRemote, note
@@ -41,7 +41,9 @@ def names(machine: Machine) -> dict[str, list[str]]:
     """Who changed each memory, as the machine knows it, newest first."""
     return {
         key: [by.name for by in each]
-        for key, each in AuthorHistoryFile(machine.where.team_layout, machine.files).load().items()
+        for key, each in TeamMemoryAuthorsFile(machine.where.team_layout, machine.files)
+        .load()
+        .items()
     }
 
 
@@ -65,7 +67,7 @@ def test_a_server_tells_whose_token_changed_what(tmp_path: Path) -> None:
         (b.team / "three.md").unlink()
         b.sync.pull_and_push()
         look, log, of_two = (
-            a.sync.remote.fetch_listing(RemoteVersion()),
+            a.sync.remote.fetch_listing(LastSeenRemoteState()),
             a.sync.remote.list_revisions(),
             a.sync.remote.list_revisions("two.md"),
         )
@@ -132,12 +134,12 @@ def test_a_torn_file_of_names_tells_of_nobody(tmp_path: Path, data: bytes) -> No
     own = Machine(tmp_path, MemoryRemote())
     own.where.team_layout.authors.parent.mkdir(parents=True)
     own.where.team_layout.authors.write_bytes(data)
-    authors = AuthorHistoryFile(own.where.team_layout, own.files)
+    authors = TeamMemoryAuthorsFile(own.where.team_layout, own.files)
 
     assert authors.load() == {}
     authors.record_listing(
         RemoteListing(
-            state=RemoteVersion(),
+            state=LastSeenRemoteState(),
             checksums={"a.md": "x"},
             by={"a.md": ChangeAuthor("Jo", 1.0), "gone.md": ChangeAuthor("Jo", 1.0)},
         ),
@@ -158,12 +160,12 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
     no changes is taken by its look.
     """
     own = Machine(tmp_path, MemoryRemote())
-    authors = AuthorHistoryFile(own.where.team_layout, own.files)
+    authors = TeamMemoryAuthorsFile(own.where.team_layout, own.files)
     log = [by_kim("a.md", at) for at in range(5_000, 0, -1)] + [by_kim("../../evil.md", 1.0)]
 
     authors.record_listing(
         RemoteListing(
-            state=RemoteVersion(),
+            state=LastSeenRemoteState(),
             checksums={"a.md": "x", "b.md": "x"},
             by={"a.md": ChangeAuthor("Jo", 9.0), "b.md": ChangeAuthor("Jo", 9.0)},
         ),
@@ -182,22 +184,26 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
 def test_what_is_known_of_a_memory_stays_where_the_log_no_longer_reaches_it(tmp_path: Path) -> None:
     """While its last change is the one that is known; after another, only that one is."""
     own = Machine(tmp_path, MemoryRemote())
-    authors = AuthorHistoryFile(own.where.team_layout, own.files)
+    authors = TeamMemoryAuthorsFile(own.where.team_layout, own.files)
     authors.record_listing(
-        RemoteListing(state=RemoteVersion(), checksums={"a.md": "x"}),
+        RemoteListing(state=LastSeenRemoteState(), checksums={"a.md": "x"}),
         [by_kim("a.md", 2.0), by_kim("a.md", 1.0)],
     )
 
     authors.record_listing(
         RemoteListing(
-            state=RemoteVersion(), checksums={"a.md": "x"}, by={"a.md": ChangeAuthor("Kim", 2.0)}
+            state=LastSeenRemoteState(),
+            checksums={"a.md": "x"},
+            by={"a.md": ChangeAuthor("Kim", 2.0)},
         ),
         (),
     )
     assert authors.load() == {"a.md": [ChangeAuthor("Kim", 2.0), ChangeAuthor("Kim", 1.0)]}
     authors.record_listing(
         RemoteListing(
-            state=RemoteVersion(), checksums={"a.md": "y"}, by={"a.md": ChangeAuthor("Jo", 3.0)}
+            state=LastSeenRemoteState(),
+            checksums={"a.md": "y"},
+            by={"a.md": ChangeAuthor("Jo", 3.0)},
         ),
         (),
     )

@@ -12,7 +12,7 @@ import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
 from memorist.team.git_command import strip_url_credentials_in_text
-from memorist.team.git_remote import GitRemote, TeamBranch, is_url_on_this_machine
+from memorist.team.git_remote import GitRemote, TeamBranchConfiguration, is_local_folder_url
 from team.conftest import Machine, note
 
 
@@ -42,7 +42,7 @@ def bare(tmp_path: Path) -> Path:
 
 
 def machine(home: Path, bare: Path) -> Machine:
-    return Machine(home, GitRemote(home / "mirror.git", TeamBranch(url=str(bare))))
+    return Machine(home, GitRemote(home / "mirror.git", TeamBranchConfiguration(url=str(bare))))
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_no_hook_is_run(
 )
 def test_every_folder_is_known_for_one(url: str, is_local: bool) -> None:
     """Hooks of a repository on this machine would run as us, however its folder is written."""
-    assert is_url_on_this_machine(url) is is_local
+    assert is_local_folder_url(url) is is_local
 
 
 @pytest.mark.covers("TM-2", "SF-5")
@@ -324,7 +324,7 @@ def test_an_address_or_branch_that_is_an_option_or_a_program_is_refused(tmp_path
     """Git would run what some addresses say."""
     for url in ("--upload-pack=touch x", "ext::sh -c touch% x", "", "a\nb"):
         with pytest.raises(SettingsError):
-            GitRemote(tmp_path / "m.git", TeamBranch(url=url))
+            GitRemote(tmp_path / "m.git", TeamBranchConfiguration(url=url))
     for branch, folder in (
         ("-x", "team"),
         ("a..b", "team"),
@@ -335,7 +335,10 @@ def test_an_address_or_branch_that_is_an_option_or_a_program_is_refused(tmp_path
         ("a", ".git"),
     ):
         with pytest.raises(SettingsError):
-            GitRemote(tmp_path / "m.git", TeamBranch(url="/r.git", branch=branch, folder=folder))
+            GitRemote(
+                tmp_path / "m.git",
+                TeamBranchConfiguration(url="/r.git", branch=branch, folder=folder),
+            )
     assert (
         strip_url_credentials_in_text("cannot reach https://jo:word@git.example/x.git")
         == "cannot reach https://git.example/x.git"

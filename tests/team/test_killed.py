@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.team.git_remote import GitRemote, TeamBranch
+from memorist.team.git_remote import GitRemote, TeamBranchConfiguration
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_remote import TeamRemote
 from memorist.team.team_store import open_team_store
@@ -77,7 +77,7 @@ def remote_at(address: str, home: Path) -> TeamRemote:
     if address.startswith("http"):
         url, _, space = address.rpartition("#")
         return ServerRemote(ServerAccess(url=url, space=space, retries=1), sleep=lambda _: None)
-    return GitRemote(home / "mirror.git", TeamBranch(url=address))
+    return GitRemote(home / "mirror.git", TeamBranchConfiguration(url=address))
 
 
 def machine(home: Path, address: str) -> Machine:

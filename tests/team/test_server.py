@@ -28,7 +28,7 @@ from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
 from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import MAX_REQUEST_BYTES, derive_space_name_from_remote
-from memorist.team.team_remote import RemoteChange, RemoteVersion
+from memorist.team.team_remote import LastSeenRemoteState, RemoteChange
 from memorist.team.team_server import (
     FORWARDED_HEADERS,
     TeamApplication,
@@ -141,11 +141,11 @@ def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(
     """Large memories come in several answers; one request for all of them gets the first ones."""
     remote = client(port)
     big = {f"m{number}.md": f"{number} {'x' * 190_000}\n" for number in range(8)}
-    seen = RemoteVersion(id=store.read_or_create_snapshot("shop").id, version="0")
+    seen = LastSeenRemoteState(id=store.read_or_create_snapshot("shop").id, version="0")
     for key, text in big.items():
         seen = remote.push_changes({key: RemoteChange(text, "")}, seen)
 
-    look = remote.fetch_listing(RemoteVersion())
+    look = remote.fetch_listing(LastSeenRemoteState())
 
     assert look is not None
     assert remote.read_texts(sorted(big), look.sizes) == big
@@ -164,7 +164,7 @@ def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
     remote = client(port)
     seen = remote.push_changes(
         {"a.md": RemoteChange(note("A."), "")},
-        RemoteVersion(id=store.read_or_create_snapshot("shop").id, version="0"),
+        LastSeenRemoteState(id=store.read_or_create_snapshot("shop").id, version="0"),
     )
     with pytest.raises(RemoteChanged):
         remote.push_changes(
@@ -190,7 +190,9 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(
 
     def write(number: int) -> None:
         try:
-            client(port).push_changes({"a.md": RemoteChange(f"{number}\n", "")}, RemoteVersion())
+            client(port).push_changes(
+                {"a.md": RemoteChange(f"{number}\n", "")}, LastSeenRemoteState()
+            )
             found.append("done")
         except RemoteChanged:
             found.append("moved")
@@ -359,18 +361,20 @@ def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Pat
 
     for token in ("", "wrong"):
         with pytest.raises(RemoteRefused, match="401"):
-            client(port, token=token).fetch_listing(RemoteVersion())
-    assert client(port, token=every, space="other").fetch_listing(RemoteVersion()) is not None
+            client(port, token=token).fetch_listing(LastSeenRemoteState())
+    assert client(port, token=every, space="other").fetch_listing(LastSeenRemoteState()) is not None
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=one, space="other").fetch_listing(RemoteVersion())
+        client(port, token=one, space="other").fetch_listing(LastSeenRemoteState())
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=one, space="other").list_revisions()
-    assert client(port, token=reading).fetch_listing(RemoteVersion()) is not None
+    assert client(port, token=reading).fetch_listing(LastSeenRemoteState()) is not None
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=reading).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteVersion())
+        client(port, token=reading).push_changes(
+            {"a.md": RemoteChange("a\n", "")}, LastSeenRemoteState()
+        )
     store.revoke_tokens("every")
     with pytest.raises(RemoteRefused, match="401"):
-        client(port, token=every).fetch_listing(RemoteVersion())
+        client(port, token=every).fetch_listing(LastSeenRemoteState())
     assert one.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("team.sqlite*"))
 
 
@@ -480,7 +484,7 @@ def test_a_server_that_fails_or_lies_is_an_error_in_bounded_time(
     # What is refused must have come whole, however busy the machine is.
     with telling(answer) as port, pytest.raises(error):
         client(port, seconds=1.0 if error is RemoteUnavailable else 60.0).fetch_listing(
-            RemoteVersion()
+            LastSeenRemoteState()
         )
 
 
@@ -491,13 +495,13 @@ def test_an_old_answer_is_not_believed() -> None:
     """
     with telling(said(VIEW)) as port:
         with pytest.raises(RemoteRolledBack, match="--from-scratch"):
-            client(port).fetch_listing(RemoteVersion(id="x", version="4"))
-        assert client(port).fetch_listing(RemoteVersion(id="y", version="4")) is not None
+            client(port).fetch_listing(LastSeenRemoteState(id="x", version="4"))
+        assert client(port).fetch_listing(LastSeenRemoteState(id="y", version="4")) is not None
     bad = json.dumps(
         {"id": "x", "version": 1, "entries": {"a.md": {"hash": "no", "bytes": 1}}, "gone": ["b.md"]}
     ).encode()
     with telling(said(bad)) as port:
-        look = client(port).fetch_listing(RemoteVersion())
+        look = client(port).fetch_listing(LastSeenRemoteState())
     assert look is not None
     assert look.problems
     assert look.deleted == {"b.md"}
@@ -554,7 +558,7 @@ def test_a_proxy_that_takes_no_large_request_is_named_as_the_reason() -> None:
         telling(said(b"<html>too large</html>", "413 Content Too Large")) as port,
         pytest.raises(RemoteRefused, match="reverse proxy"),
     ):
-        client(port).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteVersion())
+        client(port).push_changes({"a.md": RemoteChange("a\n", "")}, LastSeenRemoteState())
 
 
 def certificates(folder: Path, name: str) -> tuple[Path, Path]:
@@ -674,11 +678,11 @@ def test_a_certificate_of_ones_own_is_trusted_where_its_authority_is_named(
         )
 
     with behind_tls(port, server) as at:
-        assert reached(at, str(root)).fetch_listing(RemoteVersion()) is not None
+        assert reached(at, str(root)).fetch_listing(LastSeenRemoteState()) is not None
         with pytest.raises(RemoteRefused, match=r"team\.ca_file"):
-            reached(at, "").fetch_listing(RemoteVersion())
+            reached(at, "").fetch_listing(LastSeenRemoteState())
     with behind_tls(port, elsewhere) as at, pytest.raises(RemoteRefused, match="certificate"):
-        reached(at, str(known)).fetch_listing(RemoteVersion())
+        reached(at, str(known)).fetch_listing(LastSeenRemoteState())
     assert pauses == []
 
 
@@ -742,7 +746,7 @@ def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
         was = compute_text_checksum("x\n")
         assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", None, was))[0] == 200
 
-    listing = client(port).fetch_listing(RemoteVersion())
+    listing = client(port).fetch_listing(LastSeenRemoteState())
 
     assert store.read_or_create_snapshot("shop").deleted == ("k2.md", "k3.md", "k4.md")
     assert listing is not None

@@ -27,7 +27,7 @@ from memorist.errors import (
 from memorist.settings import AutoMemorySettings, TeamSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.team.shared_memory_form import compute_text_checksum
-from memorist.team.team_remote import RemoteListing, RemoteVersion
+from memorist.team.team_remote import LastSeenRemoteState, RemoteListing
 from memorist.team.team_sync import TeamSync
 from memorist.team.team_sync_plan import MASS_DELETION_COUNT
 from memorist.testing import FrozenClock
@@ -382,7 +382,7 @@ class Lying(MemoryRemote):
         self.lies: dict[str, str] = {}
         self.sizes: dict[str, int] = {}
 
-    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
+    def fetch_listing(self, known_state: LastSeenRemoteState) -> RemoteListing | None:
         found = super().fetch_listing(known_state)
         return found and RemoteListing(
             state=found.state,

@@ -12,7 +12,7 @@ from memorist.engine.engine import Memorist
 from memorist.errors import RemoteRefused, RemoteUnavailable
 from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.settings import Settings, TeamSettings
-from memorist.team.team_remote import RemoteChange, RemoteVersion
+from memorist.team.team_remote import LastSeenRemoteState, RemoteChange
 from memorist.team.team_watcher import TeamWatcher
 from support.waiting import wait_until
 from team.conftest import Machine, MemoryRemote, note
@@ -84,8 +84,8 @@ class Failing(MemoryRemote):
         self.tried = 0
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
-    ) -> RemoteVersion:
+        self, changes: Mapping[str, RemoteChange], known_state: LastSeenRemoteState
+    ) -> LastSeenRemoteState:
         self.tried += 1
         if self.error is not None:
             raise self.error

@@ -21,7 +21,7 @@ from memorist.events import (
     TeamFailed,
     TeamSynced,
 )
-from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
+from memorist.forks.fork_spec import FileSizeChange, ForkOutcome, Receipt
 from memorist.telemetry.spans import (
     FORK_OPERATION,
     MAX_TEXT_CHARACTERS,
@@ -41,7 +41,7 @@ RECEIPT = Receipt(
     turns=2,
     usage=Usage(input=10, cache_read=900, cache_write=90, output=40),
     cost_usd=0.25,
-    files=(FileChange(SAID, None, 3),),
+    files=(FileSizeChange(SAID, None, 3),),
     denied=(SAID,),
     outcome=ForkOutcome.CHANGED,
     said=SAID,

@@ -19,9 +19,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.errors import ModelRefused
-from memorist.events import Event, MemoryRecalled, TimestampedEvent
-from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt
+from memorist.errors import ModelRequestRejected
+from memorist.events import Event, EventLogEntry, MemoryRecalled
+from memorist.forks.fork_spec import ForkOutcome, ForkRequestMeasurements, Receipt
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
@@ -157,7 +157,7 @@ async def test_a_model_that_fails_is_an_error_in_the_trace(
         host, model = (
             ScriptedModel(lambda _: Say(text="Done.")),
             ScriptedModel(
-                lambda _: Fail(error=ModelRefused("the key is wrong")), name="anthropic:m"
+                lambda _: Fail(error=ModelRequestRejected("the key is wrong")), name="anthropic:m"
             ),
         )
         async with Memorist(model=model, home=tmp_path / home, settings=settings) as engine:
@@ -298,7 +298,9 @@ async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(
     """The request's span names the kind of the error and claims no tokens; not a word of what the
     provider said.
     """
-    model = ScriptedModel(lambda _: Fail(error=ModelRefused(SECRET_WORDS)), name="anthropic:m")
+    model = ScriptedModel(
+        lambda _: Fail(error=ModelRequestRejected(SECRET_WORDS)), name="anthropic:m"
+    )
     host = ScriptedModel(lambda _: Say(text="Done."))
     async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s-1")
@@ -307,9 +309,9 @@ async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(
         assert kept == session.receipts()
 
     (asked,) = [span for span in exporter.get_finished_spans() if span.name == "chat m"]
-    assert [sent.error for receipt in kept for sent in receipt.sent] == ["ModelRefused"]
+    assert [sent.error for receipt in kept for sent in receipt.sent] == ["ModelRequestRejected"]
     assert asked.status.status_code is trace.StatusCode.ERROR
-    assert value(asked, "error.type") == "ModelRefused"
+    assert value(asked, "error.type") == "ModelRequestRejected"
     assert value(asked, "gen_ai.usage.input_tokens") is None
     assert SECRET_WORDS not in asked.to_json()
 
@@ -338,7 +340,7 @@ def ran(label: str) -> Receipt:
         model="anthropic:m",
         started=1.0,
         outcome=ForkOutcome.UNCHANGED,
-        sent=(ForkRequestRecord(started=1.0, seconds=0.5),),
+        sent=(ForkRequestMeasurements(started=1.0, seconds=0.5),),
     )
 
 
@@ -446,7 +448,7 @@ async def test_the_event_log_is_one_json_object_a_line_and_receipts_are_kept_who
         kept = list_session_receipts(engine.database(), "s-1")
     lines = session.layout.events.read_text("utf-8").splitlines()
 
-    stamped = [msgspec.json.decode(line, type=TimestampedEvent) for line in lines]
+    stamped = [msgspec.json.decode(line, type=EventLogEntry) for line in lines]
     assert [each.event for each in stamped] == told
     assert [each.at for each in stamped] == sorted(each.at for each in stamped)
     assert all(isinstance(json.loads(line)["event"]["type"], str) for line in lines)

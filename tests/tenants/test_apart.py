@@ -26,7 +26,7 @@ from memorist.engine.tenants import Tenants
 from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
 from memorist.settings import Settings
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Say, Step
 from support.sweeps import sampled
@@ -139,7 +139,7 @@ def _whole(root: Path, agent: Agent) -> None:
         f"{agent.guest.tenant}/projects/*{agent.guest.project}*/{agent.guest.id}/transcript.jsonl"
     )
     messages: list[Any] = [
-        entry for entry in read_session(DecodedLineFile(path)) if hasattr(entry, "blocks")
+        entry for entry in read_session(UnpackedUtf8Lines(path)) if hasattr(entry, "blocks")
     ]
     texts = [
         message.text

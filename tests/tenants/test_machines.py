@@ -27,7 +27,7 @@ from memorist.formats.transcript_format import read_session
 from memorist.settings import Settings
 from memorist.store import shared_sessions
 from memorist.store.shared_sessions import CONNECT_TIMEOUT_SECONDS, SharedSessions
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from support.sweeps import sampled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the server's socket")
@@ -121,7 +121,7 @@ def machines(
 
 
 def said(path: Path) -> list[str]:
-    entries: list[Any] = [e for e in read_session(DecodedLineFile(path)) if hasattr(e, "blocks")]
+    entries: list[Any] = [e for e in read_session(UnpackedUtf8Lines(path)) if hasattr(e, "blocks")]
     return [entry.text for entry in entries if entry.role == "user" and entry.text]
 
 

@@ -454,7 +454,7 @@ async def test_a_tenant_pays_with_its_own_key(
         del settings, clock
         keys.append((name, environment.get("OPENAI_API_KEY")))
 
-    monkeypatch.setattr(tenants_module, "open_model", noted)
+    monkeypatch.setattr(tenants_module, "create_model_from_string", noted)
     monkeypatch.setenv("OPENAI_API_KEY", "the house")
     async with Tenants(tmp_path, settings=Settings(), model="openai:m") as tenants:
         tenants.variables = lambda name: {"OPENAI_API_KEY": "her own"} if name == "alice" else {}

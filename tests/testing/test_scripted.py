@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Usage
-from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable, UsageError
+from memorist.errors import (
+    ContextTooLong,
+    ModelRequestRejected,
+    ModelTimeout,
+    ModelUnavailable,
+    UsageError,
+)
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
@@ -17,10 +23,10 @@ from memorist.testing import (
     Fail,
     FrozenClock,
     Garbage,
+    GivenReplyBody,
     Hang,
     HttpError,
     InterruptedReply,
-    RawReply,
     ReplyParts,
     Say,
     ScriptedModel,
@@ -55,7 +61,7 @@ async def test_steps_are_played_in_order_and_requests_kept(wire_format: str) -> 
     steps: list[Step] = [
         Say(text="first"),
         ReplyParts(parts=(Say(text="second"), CallTool(name="Read", input={"a": 1}))),
-        RawReply(body=raw),
+        GivenReplyBody(body=raw),
     ]
     model = ScriptedModel(steps, format=wire_format)
     replies = [await model.send(request(wire_format, label=str(number))) for number in range(3)]
@@ -72,7 +78,7 @@ async def test_steps_are_played_in_order_and_requests_kept(wire_format: str) -> 
     [
         (Fail(error=ContextTooLong("x")), ContextTooLong),
         (HttpError(code=529), ModelUnavailable),
-        (HttpError(code=401), ModelRefused),
+        (HttpError(code=401), ModelRequestRejected),
         (HttpError(code=400, message="prompt is too long"), ContextTooLong),
         (InterruptedReply(step=Say(text="x")), ModelUnavailable),
         (Garbage(), ModelUnavailable),
@@ -101,7 +107,7 @@ async def test_a_used_up_script_refuses() -> None:
     """A call too many is told by its number."""
     model = ScriptedModel([Say(text="x")])
     await model.send(request())
-    with pytest.raises(ModelRefused, match="call 2"):
+    with pytest.raises(ModelRequestRejected, match="call 2"):
         await model.send(request())
 
 
@@ -109,7 +115,7 @@ async def test_a_used_up_script_refuses() -> None:
 async def test_an_illegal_request_is_refused_unless_told_otherwise() -> None:
     """An unpaired call is a bug in the caller that the scripted model brings to light."""
     wrong = Request(format="anthropic", body={"messages": []})
-    with pytest.raises(ModelRefused):
+    with pytest.raises(ModelRequestRejected):
         await ScriptedModel([Say(text="x")]).send(wrong)
 
     assert (await ScriptedModel([Say(text="x")], strict=False).send(wrong)).messages[0].text == "x"

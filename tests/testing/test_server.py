@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from memorist.core.messages import Usage
-from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.errors import ContextTooLong, ModelRequestRejected, ModelTimeout, ModelUnavailable
 from memorist.testing import (
     CallTool,
     DelayReply,
@@ -182,7 +182,7 @@ def test_cache_reads_show_in_usage_until_the_cache_is_forgotten() -> None:
         (HttpError(code=429, retry_after="1"), anthropic.RateLimitError),
         (HttpError(code=529), anthropic.OverloadedError),
         (Fail(error=ModelUnavailable("busy")), anthropic.OverloadedError),
-        (Fail(error=ModelRefused("no")), anthropic.BadRequestError),
+        (Fail(error=ModelRequestRejected("no")), anthropic.BadRequestError),
         (Fail(error=ContextTooLong("long")), anthropic.BadRequestError),
     ],
 )

@@ -33,8 +33,8 @@ from agent_framework import (
 from agent_framework.exceptions import ChatClientException
 
 from memorist.adapters.agent_framework_messages import (
-    decode_wire_items,
-    encode_wire_reply,
+    decode_wire_items_to_messages,
+    encode_reply_as_wire_json,
     map_messages_to_items,
 )
 from memorist.adapters.chat_messages import FORMAT, build_chat_request
@@ -51,7 +51,7 @@ from memorist.adapters.run_identity import (
     UserAndProjectResolver,
     find_user_id,
 )
-from memorist.adapters.tool_scope import nested_session, tool_scope
+from memorist.adapters.tool_scope import give_nested_agent_own_session, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.ports import HostInfo
@@ -110,7 +110,7 @@ class MemoristProvider(ContextProvider):
         return self._open_conversation(session, self._identity.resolve_named(user, project))
 
     def _run_conversation(self, agent: SupportsAgentRun, session: AgentSession) -> HostConversation:
-        id, host = nested_session(session.session_id, _agent_name(agent))
+        id, host = give_nested_agent_own_session(session.session_id, _agent_name(agent))
         return self._open_conversation(id, self._identity.resolve(session), host)
 
     def _open_conversation(
@@ -214,7 +214,9 @@ class _MemoristChatMiddleware(ChatMiddleware):
 
     async def _observe(self, response: ChatResponse) -> None:
         if response.messages:
-            await self._conversation.aencode_and_observe(lambda: encode_wire_reply(response))
+            await self._conversation.aencode_and_observe(
+                lambda: encode_reply_as_wire_json(response)
+            )
 
 
 def _remove_own_name(messages: Sequence[Message], author: str) -> list[Message]:
@@ -254,7 +256,9 @@ class _FrameworkRequest:
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
-        shown = self._message_map.build_host_messages(sent["messages"], decode_wire_items)
+        shown = self._message_map.build_host_messages(
+            sent["messages"], decode_wire_items_to_messages
+        )
         return _remove_own_name(shown, _agent_name(self._agent))
 
 
@@ -305,7 +309,9 @@ class MemoristCompaction:
             return build_chat_request(self._model, given.wire_items)
 
         shown = await self._conversation.aencode_prepare_decode(
-            make, lambda sent: given.build_host_messages(sent["messages"], decode_wire_items), hosts
+            make,
+            lambda sent: given.build_host_messages(sent["messages"], decode_wire_items_to_messages),
+            hosts,
         )
         return _apply_view(messages, hosts, shown)
 

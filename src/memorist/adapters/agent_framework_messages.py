@@ -35,7 +35,10 @@ def map_messages_to_items(
     that load what was said; what another one adds in the role of a user is no user's.
     """
     return MessageMap(
-        (message, encode_message(message, is_added=_is_added(message, history_sources)))
+        (
+            message,
+            encode_message_as_wire_json(message, is_added=_is_added(message, history_sources)),
+        )
         for message in messages
     )
 
@@ -46,7 +49,7 @@ def _is_added(message: Message, history_sources: Collection[str]) -> bool:
     return message.role == "user" and source is not None and source not in history_sources
 
 
-def encode_message(message: Message, *, is_added: bool = False) -> list[JsonObject]:
+def encode_message_as_wire_json(message: Message, *, is_added: bool = False) -> list[JsonObject]:
     """Encode a message: one item for each tool result in it and one for all else; none for an empty
     message. `is_added`: a program put it into the conversation.
     """
@@ -105,7 +108,7 @@ def _encode_result(content: Content) -> str | list[JsonObject]:
     return str(items[0]["text"]) if items else content.exception or ""
 
 
-def decode_wire_items(items: Sequence[Any]) -> list[Message]:
+def decode_wire_items_to_messages(items: Sequence[Any]) -> list[Message]:
     """Decode items into new messages."""
     return [_decode_message(item) for item in items]
 
@@ -125,9 +128,9 @@ def _decode_message(item: JsonObject) -> Message:
     return Message(str(item.get("role")), contents)
 
 
-def encode_wire_reply(response: ChatResponse) -> JsonObject:
+def encode_reply_as_wire_json(response: ChatResponse) -> JsonObject:
     """Encode a reply."""
-    items = [item for message in response.messages for item in encode_message(message)]
+    items = [item for message in response.messages for item in encode_message_as_wire_json(message)]
     used: Mapping[str, Any] = response.usage_details or {}
     cached = used.get("cache_read_input_token_count")
     usage = build_chat_usage(

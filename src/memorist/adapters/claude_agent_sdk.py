@@ -33,7 +33,7 @@ from memorist.adapters.engine_thread import (
 )
 from memorist.adapters.host_conversation import EngineFailure
 from memorist.engine.engine import Memorist
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.events import AdapterFailed
 from memorist.hooks.hook_event import Client, HookEvent, HookEventProblem, parse_hook_event
 from memorist.hooks.hook_response import (
@@ -160,7 +160,7 @@ class MemoristHooks:
         """Build the hook's output. Runs in the engine's thread."""
         event = parse_hook_event(json.dumps(hook_input, default=str).encode(), name)
         if isinstance(event, HookEventProblem):
-            raise FormatError(event.why)
+            raise WireFormatError(event.why)
         self.session = event.session_id
         answer = await self._collect_answer(event, seconds)
         # Before a compaction Claude Code accepts only plain text, which a hook of the SDK cannot

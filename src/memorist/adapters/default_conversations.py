@@ -13,10 +13,10 @@ from msgspec import Struct
 from memorist.core.messages import JsonObject
 from memorist.engine.history_matching import (
     NOT_READABLE,
-    HistoryMatcher,
     KnownHistory,
+    UnnamedConversationFinder,
+    hash_conversation_scope,
     hash_messages,
-    hash_scope,
     read_request_history,
 )
 from memorist.engine.host_history import is_instructions, to_plain_json
@@ -40,7 +40,9 @@ class DefaultConversations:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._histories: HistoryMatcher[str] = HistoryMatcher(MAX_DEFAULT_CONVERSATIONS)
+        self._histories: UnnamedConversationFinder[str] = UnnamedConversationFinder(
+            MAX_DEFAULT_CONVERSATIONS
+        )
         self._waiting: WeakValueDictionary[str, DefaultCall] = WeakValueDictionary()
         """By conversation, its newest call while somebody waits for the reply."""
         self.newest_id = str(uuid.uuid4())
@@ -52,7 +54,7 @@ class DefaultConversations:
         """
         given = body.get("input" if format == "openai_responses" else "messages")
         history = read_request_history(
-            format, given, hash_scope(scope), _hash_instructions(body, given)
+            format, given, hash_conversation_scope(scope), _hash_instructions(body, given)
         )
         with self._lock:
             match = self._histories.find(history, self._waiting.__contains__)

@@ -20,7 +20,7 @@ from memorist.adapters.host_conversation import (
     HostConversation,
 )
 from memorist.core.bounded_collections import LruCache
-from memorist.core.process_bound import ProcessBound
+from memorist.core.process_bound import NotPicklable
 from memorist.engine.blocking_engine import EventLoopThread
 from memorist.engine.callback_guards import guard_listener
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
@@ -31,7 +31,7 @@ from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import MAX_IDLE_SECONDS, Tenants
 from memorist.errors import MemoristError, UsageError
 from memorist.events import EventListener
-from memorist.flags.flag_lookup import FlagSource
+from memorist.flags.flag_lookup import FlagProvider
 from memorist.platforms.process_hooks import close_at_exit, run_in_forked_children
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
@@ -67,12 +67,12 @@ class EngineArguments(TypedDict, total=False):
     model: str | Model | None
     home: str | os.PathLike[str] | None
     settings: Settings | None
-    flags: FlagSource | None
+    flags: FlagProvider | None
     clock: Clock | None
     files: FileSystem | None
 
 
-class EngineThread(ProcessBound):
+class EngineThread(NotPicklable):
     """One engine for any number of agents of a process.
 
     It runs in a daemon thread and outlives `asyncio.run`. A context manager; closes itself at exit.

@@ -40,7 +40,7 @@ from memorist.adapters.engine_thread import (
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.host_conversation import EngineFailure, HostConversation
 from memorist.adapters.run_identity import UserAndProject
-from memorist.adapters.tool_scope import enter_tool, nested_session
+from memorist.adapters.tool_scope import enter_tool, give_nested_agent_own_session
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.bounded_collections import BoundedDict
@@ -136,7 +136,7 @@ class MemoristPlugin(BasePlugin):
 
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> HostConversation:
         """Return the conversation of one agent in one of ADK's sessions."""
-        self.session, host = nested_session(f"{session}/{agent}", agent)
+        self.session, host = give_nested_agent_own_session(f"{session}/{agent}", agent)
         owner = resolve_adk_user_and_project(self._user, self._project, app, user)
         return self.attached.conversation(
             self.session, user=owner.user, project=owner.project, format=FORMAT, host=host

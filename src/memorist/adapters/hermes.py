@@ -26,7 +26,7 @@ from memorist.adapters.chat_messages import FORMAT, build_chat_completion
 from memorist.adapters.engine_thread import EngineArguments, EngineThread
 from memorist.adapters.hermes_state import (
     HermesPluginState,
-    encode_message,
+    encode_message_as_wire_json,
     list_texts_added_to_request,
 )
 from memorist.adapters.host_conversation import HostConversation
@@ -261,7 +261,7 @@ class MemoristEngine(ContextEngine):
 
         def make() -> JsonObject:
             for message in messages:
-                given.add_message_with_items(message, [encode_message(message)])
+                given.add_message_with_items(message, [encode_message_as_wire_json(message)])
             return {"model": model, "messages": given.wire_items}
 
         def back(sent: JsonObject) -> list[dict[str, Any]]:

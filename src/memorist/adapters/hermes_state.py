@@ -109,7 +109,9 @@ class HermesPluginState:
         self, session: str, messages: Iterable[Mapping[str, Any]]
     ) -> list[JsonObject]:
         """Store the history of a session and return it in wire form."""
-        kept = self._histories[session] = [encode_message(message) for message in messages]
+        kept = self._histories[session] = [
+            encode_message_as_wire_json(message) for message in messages
+        ]
         return kept
 
     def has_hooks(self, session: str) -> bool:
@@ -178,12 +180,12 @@ def _encode_assistant(message: object) -> JsonObject:
         calls.append(
             {"id": call.id, "function": {"name": function.name, "arguments": function.arguments}}
         )
-    return encode_message(
+    return encode_message_as_wire_json(
         {"role": "assistant", "content": getattr(message, "content", None), "tool_calls": calls}
     )
 
 
-def encode_message(message: Mapping[str, Any]) -> JsonObject:
+def encode_message_as_wire_json(message: Mapping[str, Any]) -> JsonObject:
     """Encode a Hermes message; the same for a model's message as received and as Hermes stores
     it.
     """

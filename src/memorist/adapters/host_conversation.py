@@ -21,7 +21,7 @@ from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
 from memorist.events import AdapterFailed, EventListener
 from memorist.ports import HostInfo
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 
 Result = TypeVar("Result")
 
@@ -384,7 +384,7 @@ class HostConversation:
 
     def _report_failure(self, point: str, error: BaseException) -> None:
         """Report a failure once for each call and kind of error."""
-        is_disk = isinstance(error, StoreError) or is_storage_failure(error)
+        is_disk = isinstance(error, StoreError) or is_database_or_disk_error(error)
         mark = ("disk" if is_disk else point, type(error).__name__)
         loop = self._engine_loop
         reported = loop.failures_after_close if loop.is_closed else self._reported_failures

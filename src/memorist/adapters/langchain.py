@@ -33,28 +33,28 @@ from memorist.adapters.engine_thread import (
 )
 from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.langchain_messages import (
-    decode_wire_items,
-    encode_message,
-    encode_wire_reply,
+    decode_wire_items_to_messages,
+    encode_message_as_wire_json,
+    encode_reply_as_wire_json,
 )
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import (
     RunValue,
     UserAndProjectResolver,
+    evaluate_run_value,
     find_user_id,
-    resolve_run_value,
 )
 from memorist.adapters.tool_scope import is_in_tool, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.engine.history_matching import (
-    HistoryMatcher,
     KnownHistory,
     RequestHistory,
-    hash_scope,
+    UnnamedConversationFinder,
+    hash_conversation_scope,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.ports import HostInfo
 
 MAX_UNTHREADED_RUNS = 10_000
@@ -79,7 +79,9 @@ class UnthreadedRuns:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: OrderedDict[str, _UnthreadedRun] = OrderedDict()
-        self._histories: HistoryMatcher[str] = HistoryMatcher(MAX_UNTHREADED_RUNS)
+        self._histories: UnnamedConversationFinder[str] = UnnamedConversationFinder(
+            MAX_UNTHREADED_RUNS
+        )
 
     def find_session(self, run: str, user: str, messages: Sequence[BaseMessage]) -> str:
         """Return the session of a run; `run` names it, the same for all of its requests."""
@@ -110,7 +112,7 @@ class UnthreadedRuns:
 
 def _read_history(user: str, messages: Sequence[BaseMessage]) -> RequestHistory[BaseMessage]:
     said = [message for message in messages if _is_said(message)]
-    return RequestHistory(said, _describe_message, hash_scope(user))
+    return RequestHistory(said, _describe_message, hash_conversation_scope(user))
 
 
 def _is_said(message: BaseMessage) -> bool:
@@ -210,7 +212,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if again is None:
                 raise
             response = handler(again)
-        talk.encode_and_observe(lambda: encode_wire_reply(_model_message(response)))
+        talk.encode_and_observe(lambda: encode_reply_as_wire_json(_model_message(response)))
         return response
 
     async def awrap_model_call(
@@ -232,7 +234,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if again is None:
                 raise
             response = await handler(again)
-        await talk.aencode_and_observe(lambda: encode_wire_reply(_model_message(response)))
+        await talk.aencode_and_observe(lambda: encode_reply_as_wire_json(_model_message(response)))
         return response
 
     def wrap_tool_call(
@@ -290,7 +292,9 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         owner = self._identity.resolve(runtime)
         info = getattr(runtime, "execution_info", None)
         nested = self._is_nested(getattr(info, "checkpoint_ns", None) or "")
-        thread = resolve_run_value(self._session_value, runtime) or getattr(info, "thread_id", None)
+        thread = evaluate_run_value(self._session_value, runtime) or getattr(
+            info, "thread_id", None
+        )
         names = [str(thread)] if thread else []
         first = _name_by_first_message(messages)
         if nested:
@@ -369,7 +373,7 @@ class LangChainRequest:
         """
         request = self._request
         self._message_map = MessageMap(
-            (message, (encode_message(message),)) for message in request.messages
+            (message, (encode_message_as_wire_json(message),)) for message in request.messages
         )
         limit = request.model_settings.get("max_tokens") or getattr(
             request.model, "max_tokens", None
@@ -380,7 +384,7 @@ class LangChainRequest:
         """Return the request to send; the same object when nothing was changed."""
         hosts = self._request.messages
         messages = self._message_map.build_host_messages(
-            body["messages"], lambda run: decode_wire_items(run, hosts)
+            body["messages"], lambda run: decode_wire_items_to_messages(run, hosts)
         )
         if len(messages) == len(hosts) and all(
             one is other for one, other in zip(messages, hosts, strict=True)
@@ -397,10 +401,10 @@ def _model_name(request: ModelRequest[Any]) -> str:
 def _model_message(response: object) -> AIMessage:
     """The model's message in a response, which may also hold a structured answer.
 
-    Raises FormatError when there is none.
+    Raises WireFormatError when there is none.
     """
     result = [response] if isinstance(response, AIMessage) else getattr(response, "result", [])
     for message in result:
         if isinstance(message, AIMessage):
             return message
-    raise FormatError("a response of LangChain holds a message of the model")
+    raise WireFormatError("a response of LangChain holds a message of the model")

@@ -47,7 +47,7 @@ thinking stays in LangChain's message.
 _ENCODE = msgspec.json.Encoder(enc_hook=repr).encode
 
 
-def encode_message(message: BaseMessage) -> JsonObject:
+def encode_message_as_wire_json(message: BaseMessage) -> JsonObject:
     """Encode one message."""
     match message:
         case AIMessage():
@@ -116,7 +116,7 @@ def _picture_url(part: dict[str, Any]) -> str | None:
     return f"data:{kind};base64,{data}" if isinstance(data, str) else None
 
 
-def decode_wire_items(
+def decode_wire_items_to_messages(
     items: Iterable[JsonObject], hosts: Iterable[BaseMessage]
 ) -> list[AnyMessage]:
     """Decode items that memorist added or changed.
@@ -149,7 +149,7 @@ def _decode_message(item: JsonObject, results: Mapping[str, ToolMessage]) -> Any
             return HumanMessage(content=content)
 
 
-def encode_wire_reply(message: AIMessage) -> JsonObject:
+def encode_reply_as_wire_json(message: AIMessage) -> JsonObject:
     """Encode a reply, with its usage where the provider reported it."""
     facts, usage = message.response_metadata, None
     if message.usage_metadata is not None:

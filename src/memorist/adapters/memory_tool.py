@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
     MemoryFile,
     parse_memory_file,
-    with_header,
+    with_header_values,
 )
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
@@ -34,8 +34,8 @@ from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     RefusedChange,
-    collect_review_and_refusal_reasons,
     judge_memory_change,
+    list_reasons_of_verdicts,
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.front_matter import MarkdownDocument, join_front_matter
@@ -101,7 +101,7 @@ def render_text_without_provenance(topic: MemoryFile) -> str:
     its provenance.
     """
     document = (
-        with_header(topic, {MEMORIST_KEY: None}).document
+        with_header_values(topic, {MEMORIST_KEY: None}).document
         if topic.document.front is not None
         else topic.document
     )
@@ -119,11 +119,11 @@ def encode_file_keeping_provenance(path: str, text: str, before: MemoryFile | No
         else {}
     )
     return encode_file_text_as_utf8(
-        (with_header(topic, {MEMORIST_KEY: own}) if own else topic).text()
+        (with_header_values(topic, {MEMORIST_KEY: own}) if own else topic).text()
     )
 
 
-def split_lines(text: str) -> list[str]:
+def split_lines_without_ends(text: str) -> list[str]:
     """Split a text into lines, without the empty one after the last newline."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
@@ -141,7 +141,7 @@ def render_lines(text: str, view_range: object) -> str:
 
     Raises InputError for an invalid range.
     """
-    lines = split_lines(text)
+    lines = split_lines_without_ends(text)
     first, last = _parse_range(view_range, len(lines))
     shown = number_lines(lines[first - 1 : last], first)
     if len(shown) <= MAX_VIEW_CHARS:
@@ -199,7 +199,7 @@ def _lines_with(text: str, old: str) -> list[int]:
 
 def insert_lines(text: str, line: object, new: object) -> str:
     """Insert `new` after that many lines. Raises InputError for a position outside the text."""
-    lines = split_lines(text)
+    lines = split_lines_without_ends(text)
     if type(line) is not int or not 0 <= line <= len(lines):
         raise InputError(f"insert_line is a number from 0 to {len(lines)}")
     if not isinstance(new, str):
@@ -210,7 +210,7 @@ def insert_lines(text: str, line: object, new: object) -> str:
 
 def render_lines_around(text: str, line: int) -> str:
     """Render the lines around a changed one."""
-    lines = split_lines(text)
+    lines = split_lines_without_ends(text)
     first = max(1, line - CONTEXT_LINES)
     return number_lines(lines[first - 1 : line + CONTEXT_LINES], first)
 
@@ -369,7 +369,7 @@ class MemoryToolCommands:
             session=case.evidence.session,
         )
         reasons = (
-            *collect_review_and_refusal_reasons(verdicts),
+            *list_reasons_of_verdicts(verdicts),
             *(("the policy is review",) if self._memory.settings.policy == "review" else ()),
         )
         if reasons:

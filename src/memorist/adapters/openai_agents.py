@@ -235,7 +235,9 @@ class HostForwardingRunHooks(RunHooks[Any]):
         self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
     ) -> None:
         """Observe a reply."""
-        await self._session.conversation.aencode_and_observe(lambda: encode_wire_reply(response))
+        await self._session.conversation.aencode_and_observe(
+            lambda: encode_reply_as_wire_json(response)
+        )
         await self._host_hooks.on_llm_end(context, agent, response)
 
     async def on_agent_end(
@@ -295,7 +297,7 @@ def _keep_items(items: Iterable[JsonObject]) -> Iterable[Any]:
     return items
 
 
-def encode_wire_reply(response: ModelResponse) -> JsonObject:
+def encode_reply_as_wire_json(response: ModelResponse) -> JsonObject:
     """Encode a reply as the Responses API returns it."""
     usage = response.usage
     details = usage.input_tokens_details

@@ -30,8 +30,8 @@ from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
-    decode_items_to_pieces,
-    encode_wire_reply,
+    decode_wire_items_to_pieces,
+    encode_reply_as_wire_json,
     join_message_pieces,
     split_and_encode_messages,
 )
@@ -39,10 +39,10 @@ from memorist.adapters.run_identity import (
     RunValue,
     UserAndProject,
     UserAndProjectResolver,
+    evaluate_run_value,
     find_user_id,
-    resolve_run_value,
 )
-from memorist.adapters.tool_scope import nested_session, tool_scope
+from memorist.adapters.tool_scope import give_nested_agent_own_session, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
@@ -129,7 +129,9 @@ class MemoristCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Observe a reply."""
         del request_context
-        await self._run_conversation(ctx).aencode_and_observe(lambda: encode_wire_reply(response))
+        await self._run_conversation(ctx).aencode_and_observe(
+            lambda: encode_reply_as_wire_json(response)
+        )
         return response
 
     async def after_run(
@@ -172,8 +174,8 @@ class MemoristCapability(AbstractCapability[Any]):
         return tools
 
     def _run_conversation(self, ctx: RunContext[Any]) -> HostConversation:
-        named = resolve_run_value(self._session_value, ctx)
-        self.session, host = nested_session(
+        named = evaluate_run_value(self._session_value, ctx)
+        self.session, host = give_nested_agent_own_session(
             named or ctx.conversation_id or ctx.run_id or "conversation", str(ctx.run_id)
         )
         return self._open_conversation(self.session, self._identity.resolve(ctx), host)
@@ -222,7 +224,7 @@ class PydanticAIRequest:
         """Return the request to send; the same object when nothing was changed."""
         pieces = self._message_map.messages
         back = self._message_map.build_host_messages(
-            body["messages"], lambda run: decode_items_to_pieces(run, pieces)
+            body["messages"], lambda run: decode_wire_items_to_pieces(run, pieces)
         )
         if back == pieces:
             return self._request

@@ -59,7 +59,7 @@ def split_and_encode_messages(
     """Encode each piece: one item, or none for what is not part of the conversation."""
     for message in messages:
         if isinstance(message, ModelResponse):
-            yield MessagePiece(message), (encode_model_response(message),)
+            yield MessagePiece(message), (encode_model_response_as_json(message),)
             continue
         for part in message.parts:
             yield MessagePiece(part, message), _encode_part(part)
@@ -121,7 +121,7 @@ def _encode_tool_return(part: ToolReturnPart) -> str | list[JsonObject]:
     return build_chat_content([build_chat_text_part(part.model_response_str()), *files])
 
 
-def encode_model_response(message: ModelResponse) -> JsonObject:
+def encode_model_response_as_json(message: ModelResponse) -> JsonObject:
     """Encode a reply: its text and calls. Its thinking stays in Pydantic AI's message."""
     text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
     calls = [
@@ -132,7 +132,7 @@ def encode_model_response(message: ModelResponse) -> JsonObject:
     return build_chat_assistant_message([build_chat_text_part(text)], calls)
 
 
-def decode_items_to_pieces(
+def decode_wire_items_to_pieces(
     items: Iterable[JsonObject], pieces: Iterable[MessagePiece]
 ) -> Iterator[MessagePiece]:
     """Decode items that memorist added or changed.
@@ -215,7 +215,7 @@ def join_message_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:
     return messages
 
 
-def encode_wire_reply(message: ModelResponse) -> JsonObject:
+def encode_reply_as_wire_json(message: ModelResponse) -> JsonObject:
     """Encode a reply, with its usage."""
     used = message.usage
     usage = build_chat_usage(
@@ -225,5 +225,8 @@ def encode_wire_reply(message: ModelResponse) -> JsonObject:
         cache_written=used.cache_write_tokens,
     )
     return build_chat_completion(
-        [encode_model_response(message)], usage, message.model_name or "", message.finish_reason
+        [encode_model_response_as_json(message)],
+        usage,
+        message.model_name or "",
+        message.finish_reason,
     ) | {"id": message.provider_response_id}

@@ -60,7 +60,7 @@ class UserAndProjectResolver(Generic[Run]):
         project = self._project(run) if callable(self._project) else str(self._project)
         if self._user is None:
             return UserAndProject(self._find_user(run), project or "")
-        user = resolve_run_value(self._user, run)
+        user = evaluate_run_value(self._user, run)
         return UserAndProject(user, project or "") if user else UserAndProject("", "")
 
     def resolve_named(self, user: str, project: str) -> UserAndProject:
@@ -74,7 +74,7 @@ class UserAndProjectResolver(Generic[Run]):
         return UserAndProject(user or str(self._user or ""), project or constant)
 
 
-def resolve_run_value(value: RunValue[Run], run: Run) -> str:
+def evaluate_run_value(value: RunValue[Run], run: Run) -> str:
     """Return the text of a value for a run; empty for None."""
     found = value(run) if callable(value) else value
     return found or ""

@@ -33,7 +33,7 @@ def is_in_tool() -> bool:
     return _TOOL_OF.get() is not None
 
 
-def nested_session(session: str, name: str) -> tuple[str, HostInfo | None]:
+def give_nested_agent_own_session(session: str, name: str) -> tuple[str, HostInfo | None]:
     """The session of an agent's run, and the host's description of it where a tool runs it.
 
     A nested agent that the host gives the id of the outer session gets one of its own by `name`.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from memorist.core.messages import JsonObject
 from memorist.engine.host_history import to_plain_json
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure, is_context_too_long
-from memorist.models.reply_assembly import parse_reply
+from memorist.models.reply_assembly import parse_reply_or_call_failure
 
 _PENDING_STATUSES = frozenset({"queued", "in_progress"})
 """Statuses of a Responses reply that runs in the background: it is not a reply yet."""
@@ -17,7 +17,7 @@ def assemble_reply_json(format: str, content_type: str, data: bytes) -> JsonObje
     """Return the reply in a response body of this content type; None when it is incomplete, an
     error, or still pending.
     """
-    found = parse_reply(format, content_type, data)
+    found = parse_reply_or_call_failure(format, content_type, data)
     if isinstance(found, CallFailure) or found.get("status") in _PENDING_STATUSES:
         return None  # the next request's history tells what the host made of it
     return found
@@ -28,7 +28,7 @@ def ends_turn(format: str, reply: object) -> bool:
     try:
         body = to_plain_json(reply)
         return isinstance(body, dict) and find_codec(format).decode_reply(body).ends_turn
-    except (LookupError, TypeError, AttributeError, ValueError, FormatError, RecursionError):
+    except (LookupError, TypeError, AttributeError, ValueError, WireFormatError, RecursionError):
         return False  # it is not of its format, which the host must not see
 
 

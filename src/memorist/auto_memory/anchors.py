@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import MEMORIST_KEY, MemoryFile, with_header
+from memorist.auto_memory.memory_file import MEMORIST_KEY, MemoryFile, with_header_values
 from memorist.core.lazy import lazy_pattern
 from memorist.core.plural import join_first
 
@@ -133,7 +133,7 @@ def replace_anchors(topic: MemoryFile, anchors: Sequence[AnchoredFileOrCommand])
     given.pop(ANCHORS_KEY, None)
     if anchors:
         given[ANCHORS_KEY] = [str(each) for each in anchors[:MAX_ANCHORS]]
-    return with_header(topic, {MEMORIST_KEY: given or None})
+    return with_header_values(topic, {MEMORIST_KEY: given or None})
 
 
 def render_anchor_changes(changes: AnchorChanges, since: str) -> str:

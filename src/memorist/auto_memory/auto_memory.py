@@ -18,7 +18,7 @@ from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
     Inbox,
     Proposal,
-    create_proposal,
+    build_proposal,
     find_proposal_by_name,
     is_already_applied,
 )
@@ -82,7 +82,7 @@ from memorist.auto_memory.write_gate import (
     NeedsReview,
     RefusedChange,
     WriteGateContext,
-    apply_review_policy,
+    adjust_verdict_to_review_policy,
     find_unreviewed_memory_suspicions,
     judge_memory_change,
     policy_forbids_writing,
@@ -96,7 +96,7 @@ from memorist.auto_memory.write_result import (
     report_write_result,
 )
 from memorist.core.argument_types import check_text
-from memorist.core.process_bound import ProcessBound
+from memorist.core.process_bound import NotPicklable
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
@@ -125,7 +125,7 @@ _NO_WORDS = string.whitespace + string.punctuation + "…–—“”‘’„«
 """What says nothing by itself, as a text that is a placeholder of a document."""
 
 
-class AutoMemory(ProcessBound):
+class AutoMemory(NotPicklable):
     """The memory of one project. All writes of this process go through here."""
 
     def __init__(
@@ -261,7 +261,9 @@ class AutoMemory(ProcessBound):
         case = self.build_gate_context(reason.actor, evidence, {change.path for change in changes})
         case = replace(case, is_reviewed=is_reviewed)
         verdicts = [
-            apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
+            adjust_verdict_to_review_policy(
+                judge_memory_change(change, case), self.settings, reason.actor
+            )
             for change in changes
         ]
         if waits_because:
@@ -523,7 +525,7 @@ class AutoMemory(ProcessBound):
     ) -> tuple[Proposal, ...]:
         now = self._clock.now()
         proposals = tuple(
-            create_proposal(
+            build_proposal(
                 each.change,
                 trust=each.trust,
                 reasons=each.reasons,

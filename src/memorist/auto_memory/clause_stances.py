@@ -10,12 +10,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.joined_clauses import (
-    extract_action_words,
     is_denied_by_conjunction,
     list_parts_with_shared_verb,
     may_be_part_of_negated_clause,
     may_join_words_in_cjk,
-    split_joined_clause,
+    remove_light_verb,
+    split_clause_into_parts,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.verb_forms import (
@@ -368,21 +368,25 @@ class ClauseTokenClassifier:
 
     def __init__(self, words: frozenset[str]) -> None:
         self._words = words
-        self._roles: dict[str, TokenRole] = {}
+        self._roles: dict[str, ClauseTokenRole] = {}
 
-    def get_role(self, token: str) -> TokenRole:
+    def get_role(self, token: str) -> ClauseTokenRole:
         """What a token in small letters is in a clause of these words."""
         role = self._roles.get(token)
         if role is None:
             role = self._roles[token] = self._read_role(token)
         return role
 
-    def _read_role(self, token: str) -> TokenRole:
+    def _read_role(self, token: str) -> ClauseTokenRole:
         if _BREAK.search(token) is not None:
-            return TokenRole.BREAK
+            return ClauseTokenRole.BREAK
         if token in _LINKS:
-            return TokenRole.LINK
-        return TokenRole.WITHIN if self.has_no_other_content_words(token) else TokenRole.OTHER
+            return ClauseTokenRole.LINK
+        return (
+            ClauseTokenRole.WITHIN
+            if self.has_no_other_content_words(token)
+            else ClauseTokenRole.OTHER
+        )
 
     def has_no_other_content_words(self, token: str) -> bool:
         """Whether a token has no content words but these and numbers."""
@@ -392,7 +396,7 @@ class ClauseTokenClassifier:
         )
 
 
-class TokenRole(Enum):
+class ClauseTokenRole(Enum):
     """What a token is in a clause that has no content words but some."""
 
     WITHIN = "within"
@@ -440,12 +444,12 @@ def _may_agree(folded: str, words: ClauseTokenClassifier) -> bool:
     has_content = False
     for token in _iter_tokens(folded):
         role = words.get_role(token)
-        if role is TokenRole.LINK:
+        if role is ClauseTokenRole.LINK:
             if has_content:
                 return True
             continue
-        if role is TokenRole.OTHER or (
-            role is TokenRole.BREAK
+        if role is ClauseTokenRole.OTHER or (
+            role is ClauseTokenRole.BREAK
             and not all(
                 words.has_no_other_content_words(part) for part in _BREAK.split(token) if part
             )
@@ -491,9 +495,9 @@ def _join_clause(before: str, token: str, after: str, words: ClauseTokenClassifi
     if not near.isascii() and may_join_words_in_cjk(near):
         return f"{before}{token}{after}"
     role = words.get_role(token)
-    if role is TokenRole.OTHER:
+    if role is ClauseTokenRole.OTHER:
         return ""
-    if role is TokenRole.BREAK:
+    if role is ClauseTokenRole.BREAK:
         parts = _BREAK.split(token)
         if not any(part and words.has_no_other_content_words(part) for part in parts):
             return ""
@@ -511,12 +515,12 @@ def _take_clause(tokens: Iterable[str], words: ClauseTokenClassifier) -> Sequenc
     may_end = False
     for token in tokens:
         role = words.get_role(token)
-        if role is TokenRole.OTHER:
+        if role is ClauseTokenRole.OTHER:
             return clause if may_end else None
         clause.append(token)
-        if role is TokenRole.BREAK:
+        if role is ClauseTokenRole.BREAK:
             return clause
-        may_end = may_end or role is TokenRole.LINK
+        may_end = may_end or role is ClauseTokenRole.LINK
     return clause
 
 
@@ -586,14 +590,14 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[ClauseStance
         return joined
     value = _VALUE.search(clause)
     value_length = 0 if value is None else len(list_content_stems(value[0]))
-    order = extract_action_words(order)
+    order = remove_light_verb(order)
     return [ClauseStance(frozenset(order), order, not negative, value_length, *span)]
 
 
 def _read_joined_clause(clause: str, start: int, *, negative: bool) -> list[ClauseStance]:
     """One stance for each part of a clause that can be told apart from the others."""
     plain = _say_cjk_in_english(clause)
-    joined = split_joined_clause(plain)
+    joined = split_clause_into_parts(plain)
     if joined is None:
         return []
     orders = list_parts_with_shared_verb(
@@ -713,7 +717,7 @@ _ONE_OF_MANY = lazy_pattern(
 
 
 @lru_cache(maxsize=20_000)
-def separate_chosen_alternative(stance: ClauseStance) -> tuple[str, frozenset[str]]:
+def split_chosen_word_from_clause(stance: ClauseStance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
     one, nor where one says nothing against another.
     """

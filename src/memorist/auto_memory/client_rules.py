@@ -85,7 +85,7 @@ class ClientRuleComparison(Struct, frozen=True):
     """Whether the very same rule is in the agent's context already."""
 
 
-def find_unconditional_rules(
+def find_rules_without_stated_condition(
     source: str, text: str, *, is_loaded: bool = True
 ) -> Iterator[ClientRule]:
     """Yield the rules of an instruction file that hold without a condition: lines that no lead-in

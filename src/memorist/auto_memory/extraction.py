@@ -46,10 +46,10 @@ from memorist.auto_memory.statement_changes import (
     build_mention_filter,
     build_removal_prefilter,
     names_every_word,
-    plan_memory_addition,
     plan_memory_removal,
+    plan_new_memory,
 )
-from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextTracker
 from memorist.auto_memory.statements.every_project_request import asks_for_every_project
 from memorist.auto_memory.statements.inbox_requests import (
     InboxRequest,
@@ -80,7 +80,7 @@ from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, StoreError, WriteConflict
-from memorist.events import ExtractionFailed, MemoryChanged, MemoryNotFound, MemoryRefused
+from memorist.events import ExtractionFailed, ForgetTargetNotFound, MemoryChanged, MemoryRefused
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     FolderAccess,
@@ -92,7 +92,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.models.answer_schema import should_use_answer_form
-from memorist.platforms.background_thread import start_background_thread
+from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -102,7 +102,7 @@ from memorist.session_memory.conversation_brief import (
 )
 from memorist.store.disk_files import read_json_if_valid
 from memorist.store.overlay_files import OverlayFiles
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 from memorist.transcript_analysis.answer_check import CoveredLineDetector
 from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
 from memorist.transcript_analysis.user_words_in_results import UserWordsInResultsReader
@@ -170,8 +170,8 @@ class MemoryExtraction:
         """Whether a memory was written since the last turn ended."""
         self._typed_ids: deque[str] = deque(maxlen=2)
         """Ids of the user's newest message and of the one before it."""
-        self._announced_texts = AnnouncedTextMarker()
-        self._retractable = NewestStatementWrites(memory)
+        self._announced_texts = AnnouncedTextTracker()
+        self._retractable = UndoableWritesOfNewestMessage(memory)
         self._outside_texts: tuple[str, ...] = ()
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
@@ -323,7 +323,7 @@ class MemoryExtraction:
                     continue
                 self._apply_settled(statement, message)
             except (StoreError, InputError) as error:
-                refuses = is_storage_failure(error)
+                refuses = is_database_or_disk_error(error)
                 if not (refuses and self._is_disk_refusing):
                     self._runtime.emit(MemoryRefused("", (str(error),)))
                 self._is_disk_refusing = refuses
@@ -352,9 +352,11 @@ class MemoryExtraction:
         """Undo what the message before stated; ask about it where something else may be meant."""
         if not statement.certain:
             if path := self._retractable.find_only_path(self._typed_ids):
-                self._runtime.emit(MemoryNotFound(statement.quote, is_unclear=True, path=path))
+                self._runtime.emit(
+                    ForgetTargetNotFound(statement.quote, is_unclear=True, path=path)
+                )
         elif not self._retractable.undo_previous_statements(message, self._typed_ids):
-            self._runtime.emit(MemoryNotFound(""))
+            self._runtime.emit(ForgetTargetNotFound(""))
 
     def _decide_on_proposals(self) -> None:
         """Accept and reject what the user asked for."""
@@ -456,7 +458,7 @@ class MemoryExtraction:
             case PlannedMemoryRemovals(changes=()):
                 if not (message.is_typed and self._reject_what_waits(statement.text)):
                     is_unclear = bool(self._list_mentioning(statement.text))
-                    self._runtime.emit(MemoryNotFound(statement.text, is_unclear=is_unclear))
+                    self._runtime.emit(ForgetTargetNotFound(statement.text, is_unclear=is_unclear))
                 return WriteResult()
             case PlannedMemoryRemovals(changes=changes, is_certain=True) if message.is_typed:
                 return memory.write(
@@ -481,7 +483,7 @@ class MemoryExtraction:
         """Ask whether a memory is meant where something else may be; nothing is removed for it."""
         prefix = "" if memory is self._memory else EVERYWHERE_PREFIX
         path = f"{prefix}{changes[0].path}" if len(changes) == 1 else ""
-        self._runtime.emit(MemoryNotFound(statement.text, is_unclear=True, path=path))
+        self._runtime.emit(ForgetTargetNotFound(statement.text, is_unclear=True, path=path))
 
     def _reject_what_waits(self, asked: str) -> bool:
         """Reject the new memories that wait and hold every word of what is to be forgotten; False
@@ -518,7 +520,7 @@ class MemoryExtraction:
             folder.refresh()
             if exchanged := None if statement.certain else self._plan_exchange(statement):
                 return self._memory, exchanged
-            return self._memory, plan_memory_addition(
+            return self._memory, plan_new_memory(
                 statement, folder.listing.find_same_names, session=self._context.id, timestamp=at
             )
         plans = [
@@ -551,7 +553,9 @@ class MemoryExtraction:
         """
         with contextlib.suppress(StoreError), self._memory.folder.scan_once(at_prompt=True):
             lines = self._memory.list_visible_index_lines()
-            start_background_thread(drop_planted_order_lines, lines, name="memorist-judge-index")
+            start_thread_awaited_at_exit(
+                drop_planted_order_lines, lines, name="memorist-judge-index"
+            )
 
     async def extract_now(self, parent: ParentCall | None) -> None:
         """Extract now and wait for it."""
@@ -765,7 +769,7 @@ class MemoryExtraction:
         await self._queue.wait_or_cancel(self._memory.settings.drain_seconds)
 
 
-class NewestStatementWrites:
+class UndoableWritesOfNewestMessage:
     """What the newest message with statements led to."""
 
     def __init__(self, memory: AutoMemory) -> None:

@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.auto_memory.statement_changes import find_free_name
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
 from memorist.core.prompt_templates import render_template
-from memorist.forks.answer_form import FormTask, list_answer_objects
+from memorist.forks.answer_form import FormTask, coerce_to_object_list
 from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
@@ -32,11 +32,11 @@ from memorist.forks.file_tool_calls import (
     parse_tool_call,
 )
 from memorist.forks.fork_spec import BRIEF_HEAD, NEWEST_HEAD
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
-from memorist.transcript_analysis.answer_check import AnswerLineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineChecker
 
 ANTHROPIC_MEMORY_TOOL = "memory"
 """Anthropic's memory tool (Claude Code)."""
@@ -172,10 +172,10 @@ def build_extraction_form(
         ("description", "text", "quote"), text
     )
 
-    task_lines = AnswerLineCheck("", f"{about}\n{BRIEF_HEAD}\n{NEWEST_HEAD}")
+    task_lines = AnswerLineChecker("", f"{about}\n{BRIEF_HEAD}\n{NEWEST_HEAD}")
 
-    def read(answer: JsonObject) -> TextEdits:
-        given = list_answer_objects(answer.get("memories"))
+    def read(answer: JsonObject) -> ParsedAnswerEdits:
+        given = coerce_to_object_list(answer.get("memories"))
         echoes = [each for each in given if _repeats_task(each, task_lines)]
         topics = [
             topic
@@ -183,7 +183,7 @@ def build_extraction_form(
             if each not in echoes and (topic := _read_memory(each, used_paths)) is not None
         ]
         writes = {str(task.folder / topic.path): topic.text() for topic in topics}
-        return TextEdits(
+        return ParsedAnswerEdits(
             tuple(WriteFileCall(path, whole) for path, whole in writes.items()),
             dropped=tuple(f"“{_name_memory(each)}” repeats the prompt" for each in echoes),
         )
@@ -212,7 +212,7 @@ def build_extraction_form(
     )
 
 
-def _repeats_task(given: JsonObject, task_lines: AnswerLineCheck) -> bool:
+def _repeats_task(given: JsonObject, task_lines: AnswerLineChecker) -> bool:
     """Whether a memory's text is what the task says of itself, or its title or quotation is: a
     small model remembers that it looked at the newest messages, and all of them below it.
     """

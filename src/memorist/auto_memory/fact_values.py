@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.clause_stances import list_content_stems
 from memorist.auto_memory.memory_changes import MemoryChange, build_memory_change
-from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
+from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header_values
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
@@ -262,7 +262,7 @@ def _strip_chinese_particles(text: str) -> str:
     return _CHINESE_PARTICLES.sub("", text) if is_chinese else ""
 
 
-def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
+def list_search_words_for_conflicts(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every fact holds all that this one may state otherwise."""
     facts = _read_facts(text)
     if not facts and _HOW_OFTEN.search(text[:MAX_FACT_CHARS]):
@@ -347,7 +347,7 @@ def plan_value_exchange(said: str, topics: Iterable[MemoryFile]) -> MemoryChange
     if len(found) != 1:
         return None
     topic = found[0]
-    changed = with_header(
+    changed = with_header_values(
         with_body(topic, former.sub(lambda _: exchange.value, topic.body)),
         {"description": former.sub(lambda _: exchange.value, topic.description)},
     )

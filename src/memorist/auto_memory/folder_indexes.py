@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_index import (
     MemoryUsage,
     RankedHeaders,
     build_memory_index,
-    drop_index_lines,
+    drop_given_index_lines,
     parse_pointer_target,
     render_index_line,
 )
@@ -76,7 +76,7 @@ class FolderIndexes:
             if found is not None and len(found) > MAX_FILE_BYTES:
                 return None
             present = decode_file_text(found or b"")
-            text = self.build(drop_index_lines(present, outdated), prefix).file_text
+            text = self.build(drop_given_index_lines(present, outdated), prefix).file_text
             if text == present:
                 return None
             data = encode_file_text_as_utf8(text)
@@ -172,6 +172,6 @@ class FolderIndexes:
             if parse_pointer_target(line) == path.removeprefix(prefix)
         }
         if lines:
-            text = drop_index_lines(present, frozenset(lines))
+            text = drop_given_index_lines(present, frozenset(lines))
             data = encode_file_text_as_utf8(text)
             self._files.write(self._layout.folder / prefix / INDEX_NAME, data)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memorist.errors import StoreError
-from memorist.platforms.background_thread import start_background_thread
+from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.ports import Clock, FileInfo, FileSystem
 
 MIN_DETECTOR_FILES = 500
@@ -93,7 +93,7 @@ class FolderMtimeChangeDetector:
                     return
             self.force_relisting()
 
-        self._thread = start_background_thread(check, name="memorist-relist")
+        self._thread = start_thread_awaited_at_exit(check, name="memorist-relist")
 
     def wait_for_relisting(self) -> None:
         """Wait for the thread."""

@@ -19,8 +19,8 @@ from memorist.auto_memory.git_objects import (
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
 from memorist.store.disk_files import (
+    make_folder_staging_path,
     make_folders,
-    make_staging_path,
     raise_os_errors_as_store_errors,
     swap_in_staged_folder,
 )
@@ -97,7 +97,7 @@ class HistoryRewrite:
         self._history.close()
         with raise_os_errors_as_store_errors("replace", self._history.path):
             if self._build_path.exists():
-                self._build_path.rename(make_staging_path(self._history.path))
+                self._build_path.rename(make_folder_staging_path(self._history.path))
         swap_in_staged_folder(self._history.path)
 
     def _write_batch(self, commits: Sequence[Commit]) -> None:

@@ -27,7 +27,7 @@ from memorist.store.sqlite_database import (
 from memorist.system import SystemClock
 
 
-class HomeMemories:
+class ProjectMemoryOpener:
     """Opens the memories of projects, and the state database, when they are first asked for."""
 
     def __init__(

@@ -85,7 +85,7 @@ def _decode_text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def create_proposal(
+def build_proposal(
     change: MemoryChange,
     *,
     trust: Trust,
@@ -142,7 +142,7 @@ MAX_LISTING_AGE_SECONDS = 3_600.0
 """Age of a listing, or of a prompt, whose numbers still mean what was listed. Our choice."""
 
 
-class InboxListing(Struct, frozen=True):
+class ShownProposalNumbers(Struct, frozen=True):
     """What the user was shown of an inbox: when, in seconds since the epoch, and the ids of the
     proposals in the order of their numbers.
     """
@@ -152,7 +152,7 @@ class InboxListing(Struct, frozen=True):
 
 
 def find_proposal_by_name(
-    waiting: Sequence[Proposal], listing: InboxListing, name: str
+    waiting: Sequence[Proposal], listing: ShownProposalNumbers, name: str
 ) -> Proposal:
     """Return the proposal with this id or this number, from 1 on, or whose id has this prefix. A
     number means what it did in the listing; what came later has the numbers after it.
@@ -219,14 +219,14 @@ class Inbox:
 
     def record_listing(self, proposals: Sequence[Proposal], now: float) -> None:
         """Note that the user saw these, numbered from 1 on. Raises StoreError."""
-        listing = InboxListing(now, tuple(each.id for each in proposals))
+        listing = ShownProposalNumbers(now, tuple(each.id for each in proposals))
         self._files.write(self._layout.inbox_listing, msgspec.json.encode(listing))
 
-    def read_listing(self, now: float) -> InboxListing:
+    def read_listing(self, now: float) -> ShownProposalNumbers:
         """What the user saw last; an empty one where that is too long ago."""
-        found = read_json_if_valid(self._files, self._layout.inbox_listing, InboxListing)
-        found = found or InboxListing()
-        return found if 0 <= now - found.at <= MAX_LISTING_AGE_SECONDS else InboxListing()
+        found = read_json_if_valid(self._files, self._layout.inbox_listing, ShownProposalNumbers)
+        found = found or ShownProposalNumbers()
+        return found if 0 <= now - found.at <= MAX_LISTING_AGE_SECONDS else ShownProposalNumbers()
 
     def remove(self, proposal: Proposal) -> None:
         """Remove a proposal."""

@@ -43,7 +43,7 @@ ACTIONS = frozenset(("commit", "push", "deploy", "release"))
 """Nouns that are verbs as well: to make one is to do it."""
 
 
-class JoinedClause(Struct, frozen=True):
+class ClauseWithParts(Struct, frozen=True):
     """The parts of a clause, in their order."""
 
     joining: Joining
@@ -76,14 +76,14 @@ def may_join_words_in_cjk(text: str) -> bool:
     return _JOINT_OF_SCRIPT.search(text) is not None
 
 
-def split_joined_clause(clause: str) -> JoinedClause | None:
+def split_clause_into_parts(clause: str) -> ClauseWithParts | None:
     """The parts of a clause that joins several; None for one that does not."""
     for joining, joint in _JOINTS.items():
         found = [each.span() for each in joint.finditer(clause)]
         if found:
             starts = [0, *(end for _, end in found)]
             ends = [*(start for start, _ in found), len(clause)]
-            return JoinedClause(
+            return ClauseWithParts(
                 joining,
                 tuple(clause[start:end] for start, end in zip(starts, ends, strict=True)),
                 ((0, found[0][1]), *pairwise(ends)),
@@ -92,7 +92,7 @@ def split_joined_clause(clause: str) -> JoinedClause | None:
 
 
 def list_parts_with_shared_verb(
-    joined: JoinedClause, orders: Sequence[tuple[str, ...]], *, negative: bool
+    joined: ClauseWithParts, orders: Sequence[tuple[str, ...]], *, negative: bool
 ) -> list[tuple[str, ...]]:
     """The content words of each part, with the verb that they share; empty where what else a part
     says may belong to another.
@@ -113,10 +113,10 @@ def list_parts_with_shared_verb(
         return []
     if joined.joining == "or" and not negative:
         return []
-    return [extract_action_words((*lead, *each)) for each in bare]
+    return [remove_light_verb((*lead, *each)) for each in bare]
 
 
-def extract_action_words(order: tuple[str, ...]) -> tuple[str, ...]:
+def remove_light_verb(order: tuple[str, ...]) -> tuple[str, ...]:
     """The words of a clause, without the verb of `make a commit`."""
     is_action = len(order) == 2 and order[:1] in _EMPTY_VERBS and order[1] in ACTIONS
     return order[1:] if is_action else order

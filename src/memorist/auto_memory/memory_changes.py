@@ -168,7 +168,7 @@ def parse_commit_message(text: str) -> tuple[ChangeReason, str]:
     return why, next(iter(found["Undoes"]), "")
 
 
-def parse_changed_paths(text: str) -> tuple[str, ...]:
+def parse_paths_in_commit_message(text: str) -> tuple[str, ...]:
     """List the changed files that a commit message names, sorted; empty where it names none."""
     return tuple(
         sorted(

@@ -222,7 +222,7 @@ def _text_list(given: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(str(each) for each in found) if isinstance(found, list) else ()
 
 
-def with_repaired_header(topic: MemoryFile) -> MemoryFile:
+def with_invalid_header_values_quoted(topic: MemoryFile) -> MemoryFile:
     """The topic with those header values quoted that are no YAML as a model wrote them, where that
     makes its header readable; otherwise unchanged.
     """
@@ -310,7 +310,7 @@ def with_body(topic: MemoryFile, body: str) -> MemoryFile:
     return replace(topic, document=replace(topic.document, body=body))
 
 
-def with_header(topic: MemoryFile, values: dict[str, Any]) -> MemoryFile:
+def with_header_values(topic: MemoryFile, values: dict[str, Any]) -> MemoryFile:
     """Return the memory with these header keys set; None removes a key."""
     return replace(
         topic,

@@ -11,7 +11,7 @@ from memorist.auto_memory.current_scan import CurrentScan
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import OUTSIDE_ACTORS
 from memorist.auto_memory.memory_file import parse_memory_file
-from memorist.auto_memory.memory_history import FolderHistory, find_restored_own_files
+from memorist.auto_memory.memory_history import FolderHistory, find_reappeared_own_files
 from memorist.auto_memory.memory_manifest import HEADER_READ_BYTES, MAX_FILE_BYTES
 from memorist.auto_memory.memory_scan import (
     ABSENT_FILE,
@@ -21,15 +21,15 @@ from memorist.auto_memory.memory_scan import (
     build_scan_entry,
     find_paths_with_trusted_origin,
     newly_claims_user_trust,
-    update_scan_entry_metadata,
+    update_scan_entry_file_info,
 )
-from memorist.auto_memory.quotation_proof import says_only_what_it_said
+from memorist.auto_memory.quotation_proof import adds_nothing_to_former_memory
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
     decode_file_text,
+    detect_utf16_or_utf32_mark,
     encode_file_text_as_utf8,
-    find_wide_encoding,
 )
 from memorist.errors import StoreError
 from memorist.ports import FileInfo, FileSystem
@@ -138,7 +138,7 @@ class MemoryFileScanner:
         if not blob:  # the history that could tell was lost
             return self._current.files.get(path, seen).blob not in ("", seen.blob)
         former = parse_memory_file(path, self._history.read_blob(blob))
-        return not says_only_what_it_said(present, former)
+        return not adds_nothing_to_former_memory(present, former)
 
     def _believe_returned_files(
         self, files: dict[str, ScannedFile], data: Mapping[str, bytes]
@@ -155,7 +155,7 @@ class MemoryFileScanner:
         if not new_files:
             return
         present = files.keys() - new_files.keys()
-        for path in find_restored_own_files(self._history, new_files, present):
+        for path in find_reappeared_own_files(self._history, new_files, present):
             read = self.scan_file(path)
             if read is not None and read[0].recorded_blob_id == new_files[path]:
                 files[path] = read[0]
@@ -191,7 +191,7 @@ class MemoryFileScanner:
         return (
             present is not None
             and former is not None
-            and says_only_what_it_said(
+            and adds_nothing_to_former_memory(
                 parse_memory_file(path, present), parse_memory_file(path, former)
             )
         )
@@ -209,7 +209,7 @@ class MemoryFileScanner:
             )
         except FileNotFoundError:
             return None
-        if whole and (b"\0" in data or find_wide_encoding(data)):
+        if whole and (b"\0" in data or detect_utf16_or_utf32_mark(data)):
             data, facts = self._rewrite_in_utf_8(file_path, data, facts)
         blob = compute_blob_id(data) if whole else ""
         for before in (self._judged_files.get(path), self._current.files.get(path)):
@@ -218,7 +218,7 @@ class MemoryFileScanner:
                 and before.is_judged
                 and (before.blob, before.is_by_other_program) == (blob, is_foreign)
             ):
-                return update_scan_entry_metadata(before, facts), data
+                return update_scan_entry_file_info(before, facts), data
         return build_scan_entry(
             path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=is_foreign
         ), data

@@ -34,7 +34,7 @@ from memorist.auto_memory.memory_manifest import (
     INDEX_NAME,
     MAX_FILE_BYTES,
     MemoryHeader,
-    describe_excess_size,
+    describe_excess_memory_file_size,
     is_index_file,
 )
 from memorist.auto_memory.memory_scan import (
@@ -63,7 +63,7 @@ from memorist.store.disk_files import (
 )
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
-from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS, is_storage_failure
+from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS, is_database_or_disk_error
 
 SCAN_BATCH = 1_000
 """Files scanned per batch where many are new: half a second under the lock, for which others wait
@@ -188,7 +188,7 @@ class MemoryFolder:
                     self._apply_difference(self._current.scan, found)
             self._recorded_from = 0.0
         except StoreError as error:
-            if not is_storage_failure(error):
+            if not is_database_or_disk_error(error):
                 raise
             self._recorded_from = self._clock.monotonic() + PAUSE_AFTER_BUSY_SECONDS
             self._judge(self._current.scan, self.compare_with_last_scan())
@@ -496,7 +496,7 @@ class MemoryFolder:
         facts = self._files.lstat(self.layout.folder / path)
         if facts is None or not facts.is_file or not self._is_inside(path):
             raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
-        if size := describe_excess_size(facts.size):
+        if size := describe_excess_memory_file_size(facts.size):
             raise InputError(f"{path} has {size}; split it")
         return parse_memory_file(
             path, read_if_exists(self._files, self.layout.folder / path) or b""
@@ -586,7 +586,7 @@ class MemoryFolder:
                 raise InputError(
                     f"{change.path} leads out of the memory folder through a link; remove the link"
                 )
-            if size := describe_excess_size(len(change.after or b"")):
+            if size := describe_excess_memory_file_size(len(change.after or b"")):
                 raise InputError(f"{change.path} would have {size}; split it")
             if read_if_exists(self._files, self.layout.folder / change.path) != change.before:
                 raise WriteConflict(

@@ -13,8 +13,8 @@ from memorist.auto_memory.inbox import AcceptedMemoryDigests
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
-from memorist.auto_memory.memory_index import add_own_index_lines
-from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_size
+from memorist.auto_memory.memory_index import copy_user_written_index_lines
+from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_memory_file_size
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import TEAM_INDEX_PATH
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -66,7 +66,7 @@ def _choose_names(old: MemoryFolder, new: MemoryFolder) -> dict[str, str]:
     believed = {
         path
         for path, header in new.headers_by_path().items()
-        if not new.has_untrusted_origin(path) and not describe_excess_size(header.size)
+        if not new.has_untrusted_origin(path) and not describe_excess_memory_file_size(header.size)
     }
     used = {path.casefold(): path for path in _list_files(target)}
     names: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _write_trusted(
         and names[path] not in there
         and not old.has_untrusted_origin(path)
         and not find_memory_path_problem(names[path], there)
-        and not describe_excess_size(header.size)
+        and not describe_excess_memory_file_size(header.size)
     ]
     if changes:
         new.apply_changes(changes, reason)
@@ -148,7 +148,7 @@ def _write_trusted(
 def _join_index_lines(files: FileSystem, old: MemoryFolder, new: MemoryFolder) -> None:
     """Keep what the user wrote into the old index."""
     present = new.indexes.read_text()
-    joined = add_own_index_lines(present, old.indexes.read_text())
+    joined = copy_user_written_index_lines(present, old.indexes.read_text())
     if joined != present:
         files.write(new.layout.index, encode_file_text_as_utf8(joined))
 

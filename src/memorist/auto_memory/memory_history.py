@@ -34,8 +34,8 @@ from memorist.auto_memory.memory_changes import (
     OUTSIDE_ACTORS,
     ChangeReason,
     RecordedChange,
-    parse_changed_paths,
     parse_commit_message,
+    parse_paths_in_commit_message,
     render_commit_message,
 )
 from memorist.core.lazy import lazy_module
@@ -43,8 +43,8 @@ from memorist.errors import InputError, StoreError
 from memorist.store.disk_files import (
     convert_os_error_to_store_error,
     finish_or_undo_folder_replacement,
+    make_folder_staging_path,
     make_folders,
-    make_staging_path,
 )
 from memorist.store.sqlite_database import move_damaged_database_aside
 
@@ -147,7 +147,7 @@ class FolderHistory:
         found = self._open_repository()
         if found is not None:
             return found
-        new = make_staging_path(self.path)
+        new = make_folder_staging_path(self.path)
         with self.translate_errors("make"):
             shutil.rmtree(new, ignore_errors=True)
             make_folders(new)
@@ -363,7 +363,7 @@ class FolderHistory:
         """Read the change that a commit records."""
         text = commit.message.decode("utf-8", "replace")
         why, undoes = parse_commit_message(text)
-        paths = parse_changed_paths(text) or self._compare_with_parent(commit)
+        paths = parse_paths_in_commit_message(text) or self._compare_with_parent(commit)
         return RecordedChange(
             id=commit.id.decode(), at=read_commit_time(commit), why=why, undoes=undoes, paths=paths
         )
@@ -441,7 +441,7 @@ _MAX_RETURN_CHANGES = 1_000
 """Changes that are looked through for a file that came back. Our choice."""
 
 
-def find_restored_own_files(
+def find_reappeared_own_files(
     history: FolderHistory, new_files: Mapping[str, str], present: Collection[str]
 ) -> frozenset[str]:
     """Return those of `new_files` (blob id by path) that are as memorist wrote them, under this

@@ -243,7 +243,7 @@ def _drop_settled_conflicts(lines: list[str]) -> list[str]:
     return [line for number, line in enumerate(lines) if number not in settled]
 
 
-def add_own_index_lines(present_text: str, other_text: str) -> str:
+def copy_user_written_index_lines(present_text: str, other_text: str) -> str:
     """Add the lines that the user wrote into another index to this one, unless it has them."""
     present, other = _split_index(present_text)[0], _split_index(other_text)[0]
     if all(line in present for line in other):
@@ -251,7 +251,7 @@ def add_own_index_lines(present_text: str, other_text: str) -> str:
     return "\n".join([*other, "", *present_text.splitlines()]) + "\n"
 
 
-def drop_index_lines(text: str, outdated: frozenset[str]) -> str:
+def drop_given_index_lines(text: str, outdated: frozenset[str]) -> str:
     """Drop these lines of an index."""
     lines = text.splitlines()
     if not outdated or outdated.isdisjoint(lines):

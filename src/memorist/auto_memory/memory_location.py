@@ -255,11 +255,11 @@ def resolve_project_memory_layout(
     if own is not None:
         return layout.memory_layout_at(own)
     root = locate_project_root(Path(project))
-    layouts = list_memory_layouts(layout, str(root))
+    layouts = iterate_candidate_layouts_of_repository(layout, str(root))
     return next(each for each in layouts if not _is_of_another_repository(each, root, layout))
 
 
-def list_memory_layouts(layout: Layout, root: str) -> Iterator[MemoryLayout]:
+def iterate_candidate_layouts_of_repository(layout: Layout, root: str) -> Iterator[MemoryLayout]:
     """Where the memories of the repositories are that were at `root`, one after another; without
     an end.
     """
@@ -274,10 +274,12 @@ def _is_of_another_repository(memory_layout: MemoryLayout, root: Path, layout: L
         )
     except msgspec.DecodeError:
         return False
-    return holds_another_repository(known, root, layout)
+    return holds_different_repository_than_recorded(known, root, layout)
 
 
-def holds_another_repository(known: ProjectRecord, root: Path, layout: Layout) -> bool:
+def holds_different_repository_than_recorded(
+    known: ProjectRecord, root: Path, layout: Layout
+) -> bool:
     """Whether a folder holds another repository than the recorded one, as where two projects
     changed places: its reflog is not that of the recorded clone, and no remote of the one has the
     name of one of the other's or, where one of them has no remote, its clone is that of another

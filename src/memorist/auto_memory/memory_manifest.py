@@ -138,7 +138,7 @@ def is_single_line_path(path: str) -> bool:
     )
 
 
-def describe_excess_size(size: int) -> str:
+def describe_excess_memory_file_size(size: int) -> str:
     """Describe an excessive size as the end of a sentence; empty for an acceptable one."""
     if size > MAX_FILE_BYTES:
         return f"{size:,} bytes, more than a memory may have ({MAX_FILE_BYTES:,})"

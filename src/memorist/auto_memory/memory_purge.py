@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.purge_journal import PendingPurge, build_pending_purge
 from memorist.errors import InputError
@@ -26,7 +26,7 @@ choice.
 
 
 def purge_memories(
-    home: HomeMemories, memory: AutoMemory, paths: Sequence[str]
+    home: ProjectMemoryOpener, memory: AutoMemory, paths: Sequence[str]
 ) -> tuple[int, TextRemovalResult, list[str]]:
     """Remove every copy of these memories. Returns the changes of the history that held them, what
     became of other copies of their words, and the sessions that they came from.
@@ -104,7 +104,10 @@ def _add_to_purge_journal(memory: AutoMemory, paths: Sequence[str]) -> tuple[Pen
 
 
 def _purge_moved_memories(
-    home: HomeMemories, memory: AutoMemory, paths: Sequence[str], mask: Callable[[bytes], bytes]
+    home: ProjectMemoryOpener,
+    memory: AutoMemory,
+    paths: Sequence[str],
+    mask: Callable[[bytes], bytes],
 ) -> int:
     """Remove the words from the histories of other memory folders: the memory may have stood there
     before it was moved. Returns the number of changes that contained one of the paths.

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_file import (
     MemoryFile,
     parse_memory_file,
     with_body,
-    with_header,
+    with_header_values,
     with_provenance,
 )
 from memorist.auto_memory.statement_comparison import (
@@ -242,9 +242,9 @@ def _with_replaced(added: MemoryFile, replaced: Sequence[MemoryFile]) -> MemoryC
     former = next((text for each in replaced if (text := _find_lost_topic(added, each))), "")
     if former:
         line = f"{added.description} {_FORMER_MARK}{former})"
-        topic = with_header(topic, {"description": line})
+        topic = with_header_values(topic, {"description": line})
     if any(each.pinned for each in replaced):
-        topic = with_header(topic, {"pinned": "true"})
+        topic = with_header_values(topic, {"pinned": "true"})
     return MemoryChange(path=added.path, before=None, after=encode_file_text_as_utf8(topic.text()))
 
 
@@ -285,7 +285,7 @@ def _remove_contradicted_part(topic: MemoryFile, said: str) -> MemoryChange | No
     rest = "" if "\n" in topic.body.strip() else remove_contradicted_clauses(said, topic.body)
     if not rest or _LEANS.match(rest) or rest.rstrip(" .").endswith(_GOES_ON):
         return None
-    changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
+    changed = with_header_values(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
     return MemoryChange(
         path=topic.path,
         before=encode_file_text_as_utf8(topic.text()),

@@ -103,7 +103,7 @@ def build_scan_entry(
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 
-def update_scan_entry_metadata(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
+def update_scan_entry_file_info(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
     """Update the entry of a file whose bytes were judged before: copies and touched files cost
     nothing more.
     """

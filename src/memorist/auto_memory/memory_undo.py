@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_prov
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_index_file
-from memorist.auto_memory.quotation_proof import says_only_what_it_said
+from memorist.auto_memory.quotation_proof import adds_nothing_to_former_memory
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import NothingToDo, WriteConflict
@@ -140,7 +140,9 @@ def _drop_unproven_claim(
         if former in written.values():
             return former
         known = written.get(path)
-        if known is not None and says_only_what_it_said(topic, parse_memory_file(path, known)):
+        if known is not None and adds_nothing_to_former_memory(
+            topic, parse_memory_file(path, known)
+        ):
             return former
         if known is not None:
             break

@@ -19,9 +19,9 @@ from memorist.auto_memory.memory_location import (
     ProjectRecord,
     build_project_record,
     hash_reflog_lines,
-    holds_another_repository,
+    holds_different_repository_than_recorded,
     is_repository_root,
-    list_memory_layouts,
+    iterate_candidate_layouts_of_repository,
     list_projects_with_memory,
     locate_project_root,
     read_project_record,
@@ -58,7 +58,7 @@ def find_possible_former_projects(
     for known in list_projects_with_memory(files, layout):
         former = Path(known.root)
         if not former.exists() or (
-            holds_another_repository(known, former, layout)
+            holds_different_repository_than_recorded(known, former, layout)
             and layout.memory_layout(known.root).folder.exists()
         ):
             missing.append(known)
@@ -256,7 +256,9 @@ def rebind_memory(
     source = _find_memory_of_clone(files, layout, old_root, Path(root))
     target = resolve_project_memory_layout(layout, root, AutoMemorySettings())
     left = read_project_record(files, source)
-    is_replaced = left is not None and holds_another_repository(left, Path(old_root), layout)
+    is_replaced = left is not None and holds_different_repository_than_recorded(
+        left, Path(old_root), layout
+    )
     if (
         Path(old_root).exists()
         and old_root != root
@@ -302,12 +304,12 @@ def _find_memory_of_clone(
     place of one that it never wrote.
     """
     lines, found = set(hash_reflog_lines(root)), None
-    layouts = list_memory_layouts(layout, old_root)
+    layouts = iterate_candidate_layouts_of_repository(layout, old_root)
     each = next(layouts)
     while (known := read_project_record(files, each)) is not None:
         if known.clone in lines and each.folder.exists():
             return each
-        if found is None and not holds_another_repository(known, root, layout):
+        if found is None and not holds_different_repository_than_recorded(known, root, layout):
             found = each
         each = next(layouts)
     return found or each

@@ -15,9 +15,9 @@ from msgspec import Struct
 from memorist.auto_memory.clause_stances import (
     get_alternatives_of_word,
     parse_clause_stances,
-    separate_chosen_alternative,
+    split_chosen_word_from_clause,
 )
-from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
+from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header_values
 from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,
 )
@@ -106,14 +106,16 @@ def drop_statements_in_others_words(
     return tuple(each for each in statements if each.quote in typed)
 
 
-class QuotedUserSentences(Struct, frozen=True):
+class SentencesTouchedByQuotation(Struct, frozen=True):
     """Messages that hold a quotation, and the whole sentences of the user that it touches."""
 
     messages: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
-def find_quoted_user_sentences(quote: str, evidence: WriteEvidence) -> QuotedUserSentences | None:
+def find_user_sentences_containing_quote(
+    quote: str, evidence: WriteEvidence
+) -> SentencesTouchedByQuotation | None:
     """Find the user's whole sentences that a quotation touches; None where the user said no such
     thing, where one of them is a question, and for too short a quotation.
     """
@@ -128,7 +130,11 @@ def find_quoted_user_sentences(quote: str, evidence: WriteEvidence) -> QuotedUse
         if run and not any(map(_asks, run)):
             messages.append(id)
             found += run
-    return QuotedUserSentences(tuple(messages), tuple(dict.fromkeys(found))) if messages else None
+    return (
+        SentencesTouchedByQuotation(tuple(messages), tuple(dict.fromkeys(found)))
+        if messages
+        else None
+    )
 
 
 _ASKS_NOTHING = lazy_pattern(
@@ -170,7 +176,7 @@ def split_sentences_by_line(text: str) -> Iterator[str]:
             start = end
 
 
-def says_only_what_it_said(present: MemoryFile, former: MemoryFile) -> bool:
+def adds_nothing_to_former_memory(present: MemoryFile, former: MemoryFile) -> bool:
     """Whether all that a reader sees of a memory, sentence by sentence, was there before."""
     text, before = render_all_readable_text(present), render_all_readable_text(former)
     said = tuple(split_sentences_by_line(before))
@@ -220,7 +226,7 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
     """
     text = _SPEAKER.sub("", _strip_openings(sentence))
     stances = parse_clause_stances(text)
-    chosen = {each.is_positive: separate_chosen_alternative(each) for each in stances}
+    chosen = {each.is_positive: split_chosen_word_from_clause(each) for each in stances}
     if not len(stances) == len(chosen) == 2 or _LOOSE.search(text):
         return ()
     last = stances[1]
@@ -234,7 +240,7 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
 
 def restrict_memory_to_quotation(
     topic: MemoryFile,
-    quoted: QuotedUserSentences,
+    quoted: SentencesTouchedByQuotation,
     evidence: WriteEvidence,
     before: MemoryFile | None,
 ) -> tuple[MemoryFile, tuple[str, ...]] | None:
@@ -272,7 +278,7 @@ def restrict_memory_to_quotation(
             Statement("rule", "feedback", first, first, "")
         )[0]
     restricted = with_body(topic, f"\n{body}\n") if body != topic.body else topic
-    return (with_header(restricted, values) if values else restricted), left_out
+    return (with_header_values(restricted, values) if values else restricted), left_out
 
 
 def _restrict_body(body: str, covered: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -30,10 +30,10 @@ from memorist.auto_memory.clause_stances import (
     may_agree_or_oppose,
     parse_clause_stances,
     parse_clauses_with_marks,
-    separate_chosen_alternative,
+    split_chosen_word_from_clause,
 )
 from memorist.auto_memory.denied_words import list_denied_words, rules_out_more
-from memorist.auto_memory.fact_values import list_word_groups_of_facts, states_otherwise
+from memorist.auto_memory.fact_values import list_search_words_for_conflicts, states_otherwise
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.memory_reconciliation import split_at_former_text
 from memorist.auto_memory.statement_comparison import (
@@ -270,7 +270,7 @@ def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
     """What a clause that says the same as this one or the opposite holds: its words, for its choice
     an alternative, and nothing for its value.
     """
-    chosen, rest = separate_chosen_alternative(stance)
+    chosen, rest = split_chosen_word_from_clause(stance)
     words = {
         word
         for word in rest
@@ -374,7 +374,8 @@ def _measure_limits(said: str) -> _AgreementLimits:
         ],
         [
             _list_marks(words)
-            for words in list_word_groups_of_corrected_texts(said) | list_word_groups_of_facts(said)
+            for words in list_word_groups_of_corrected_texts(said)
+            | list_search_words_for_conflicts(said)
         ],
     )
 

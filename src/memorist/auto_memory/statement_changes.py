@@ -70,7 +70,7 @@ PlannedChange = MemoryChange | PlannedMemoryRemovals
 """A new memory, or those that go."""
 
 
-def plan_memory_addition(
+def plan_new_memory(
     statement: Statement, is_used: Callable[[str], object], *, session: str, timestamp: float | None
 ) -> MemoryChange:
     """Plan a new memory for a statement, where `is_used` tells of a path whether it is another's.
@@ -129,7 +129,7 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     forgotten: whether they stand in it at all, in a hundredth of the time that splitting it takes.
     """
     wanted = _wanted_stems(statement.text)
-    if not wanted and is_about_user(statement.text):
+    if not wanted and asks_to_forget_all_about_user(statement.text):
         return bool
 
     def may_be_meant(text: str) -> bool:
@@ -182,7 +182,7 @@ def _plan_removal_of_user_facts(
     statement: Statement, topics: Sequence[MemoryFile]
 ) -> PlannedMemoryRemovals:
     """All that is known of the user, where a "forget" names nothing else: for them to decide."""
-    asked = is_about_user(statement.text)
+    asked = asks_to_forget_all_about_user(statement.text)
     about_user = [topic for topic in topics if asked and _describes_user(topic)]
     return PlannedMemoryRemovals(tuple(map(build_memory_removal, about_user)), is_certain=False)
 
@@ -190,7 +190,7 @@ def _plan_removal_of_user_facts(
 _ABOUT_USER = lazy_pattern(ABOUT_USER, re.IGNORECASE)
 
 
-def is_about_user(asked: str) -> bool:
+def asks_to_forget_all_about_user(asked: str) -> bool:
     """Whether what is to be forgotten is all that is known of the user."""
     return not _wanted_stems(asked) and _ABOUT_USER.search(asked) is not None
 

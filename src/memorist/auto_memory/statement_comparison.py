@@ -23,10 +23,10 @@ from memorist.auto_memory.clause_stances import (
     get_alternatives_of_word,
     list_verb_folded_clause_keys,
     parse_clause_stances,
-    separate_chosen_alternative,
+    split_chosen_word_from_clause,
 )
 from memorist.auto_memory.denied_words import ONE_CASE, rules_out_more
-from memorist.auto_memory.fact_values import list_word_groups_of_facts, states_otherwise
+from memorist.auto_memory.fact_values import list_search_words_for_conflicts, states_otherwise
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.statements.statement_patterns import VERBS
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
@@ -145,13 +145,13 @@ def _is_part_of_choice(
     ban: ClauseStance, choice: ClauseStance, mine: Sequence[ClauseStance]
 ) -> bool:
     """Whether a ban and a choice are one choice among alternatives, and another is chosen now."""
-    word, rest = separate_chosen_alternative(choice)
+    word, rest = split_chosen_word_from_clause(choice)
     group = get_alternatives_of_word(word) if word else None
     return (
         group is not None
         and choice.is_positive
         and not ban.is_positive
-        and (found := separate_chosen_alternative(ban))[0] in group
+        and (found := split_chosen_word_from_clause(ban))[0] in group
         and found[1] == rest
         and _count_choices(mine, group) == 1
     )
@@ -177,8 +177,8 @@ def _is_opposite(
 
 
 def _is_same_choice(one: ClauseStance, other: ClauseStance) -> bool:
-    chosen = separate_chosen_alternative(one)
-    return bool(chosen[0]) and chosen == separate_chosen_alternative(other)
+    chosen = split_chosen_word_from_clause(one)
+    return bool(chosen[0]) and chosen == split_chosen_word_from_clause(other)
 
 
 def _is_other_choice(
@@ -188,11 +188,11 @@ def _is_other_choice(
     theirs: Sequence[ClauseStance],
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
-    word, rest = separate_chosen_alternative(one)
+    word, rest = split_chosen_word_from_clause(one)
     group = get_alternatives_of_word(word) if word else None
     if group is None or ("german" in group and one.order[0] in _TASTES):
         return False
-    known, known_rest = separate_chosen_alternative(other)
+    known, known_rest = split_chosen_word_from_clause(other)
     if known not in group or word == known or rest != known_rest:
         return False
     return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
@@ -270,7 +270,7 @@ def expand_statement_words(said: str) -> set[str]:
     }
     words = {word for key in keys for word in key}
     words = words.union(
-        *list_word_groups_of_corrected_texts(said), *list_word_groups_of_facts(said)
+        *list_word_groups_of_corrected_texts(said), *list_search_words_for_conflicts(said)
     )
     return words | {other for word in words for other in get_alternatives_of_word(word) or ()}
 
@@ -303,7 +303,7 @@ _StanceKey = frozenset[str] | tuple[object, ...]
 def _list_keys(stance: ClauseStance) -> Iterator[_StanceKey]:
     """What two clauses have in common wherever one can be the opposite of the other."""
     yield from list_verb_folded_clause_keys(stance)
-    word, rest = separate_chosen_alternative(stance)
+    word, rest = split_chosen_word_from_clause(stance)
     if word:
         yield get_alternatives_of_word(word), rest
     for length in range(1, stance.value_length + 1):

@@ -17,8 +17,8 @@ from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     build_removal_prefilter,
     is_about_everything,
-    plan_memory_addition,
     plan_memory_removal,
+    plan_new_memory,
 )
 from memorist.auto_memory.statements.sentence_verdicts import (
     UNATTRIBUTED,
@@ -34,7 +34,7 @@ from memorist.auto_memory.write_gate import (
     POLICY_IS_OFF,
     AcceptedChange,
     NeedsReview,
-    apply_review_policy,
+    adjust_verdict_to_review_policy,
     judge_memory_change,
     policy_forbids_writing,
 )
@@ -97,7 +97,7 @@ def _judge_statement(
         return SentenceFate(read.text, "not kept", (POLICY_IS_OFF,))
     if statement.act == "forget":
         return _judge_removal(memory, statement, read)
-    change = plan_memory_addition(
+    change = plan_new_memory(
         statement,
         memory.folder.listing.find_same_names,
         session=session,
@@ -118,7 +118,9 @@ def _judge_addition(
     """What the gate and the policy say to a new memory."""
     evidence = collect_evidence_from_typed_message(session, message)
     case = memory.build_gate_context("said", evidence, {change.path})
-    verdict = apply_review_policy(judge_memory_change(change, case), memory.settings, "said")
+    verdict = adjust_verdict_to_review_policy(
+        judge_memory_change(change, case), memory.settings, "said"
+    )
     match verdict:
         case AcceptedChange(remarks=remarks):
             return "kept", (read.reason, *remarks)

@@ -9,13 +9,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextTracker
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.statement_parser import may_be_others_words
 from memorist.auto_memory.statements.text_around_pastes import (
     TEXT_REMARK,
-    extract_text_around_pastes,
-    extract_text_with_pastes,
+    extract_text_unrelated_to_pastes,
+    extract_text_with_picture_marks,
 )
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
@@ -195,7 +195,7 @@ def extract_own_words(text: str) -> str:
     that their neighbours introduce or ask about are dropped; whatever follows "the page says" in a
     line counts as the page's words.
     """
-    text = extract_text_around_pastes(text)
+    text = extract_text_unrelated_to_pastes(text)
     if may_be_others_words(text):
         return ""
     text = extract_text_before_others_words(text).strip()
@@ -285,13 +285,13 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
     """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
-    for message in insert_user_words_from_results(map(AnnouncedTextMarker().mark, messages)):
+    for message in insert_user_words_from_results(map(AnnouncedTextTracker().mark, messages)):
         outside += [result.text for result in message.tool_results]
         outside += _attached_texts(message)
         if message.origin in _OUTSIDE_ORIGINS:
             outside.append(message.text)
         elif message.origin is Origin.USER:
-            typed = extract_text_with_pastes(message)
+            typed = extract_text_with_picture_marks(message)
             own = extract_own_words(typed) if message.is_typed else ""
             if own:
                 user.append((message.id, own))
@@ -348,13 +348,13 @@ def collect_evidence_from_typed_message(session: str, message: Message) -> Write
 
 def extract_message_before_others_words(message: Message) -> str:
     """What is in a user's message before the words of others begin, wrapped text taken out."""
-    return extract_text_before_others_words(extract_text_with_pastes(message))
+    return extract_text_before_others_words(extract_text_with_picture_marks(message))
 
 
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
 def extract_text_before_others_words(text: str) -> str:
     """What is in a typed text before the words of others begin, wrapped text taken out."""
-    typed = strip_tag_wrapped_text(extract_text_around_pastes(text))
+    typed = strip_tag_wrapped_text(extract_text_unrelated_to_pastes(text))
     return typed[: find_others_words_start(typed)]
 
 
@@ -366,7 +366,7 @@ def normalize_for_comparison(text: str) -> str:
     )
 
 
-def find_quoted_messages(
+def find_ids_of_quoted_messages(
     quote: str, evidence: WriteEvidence, *, min_words: int = MIN_QUOTE_WORDS
 ) -> tuple[str, ...]:
     """Return the ids of the user's messages that contain the quote; empty for too short a quote."""

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import find_unconditional_rules
+from memorist.auto_memory.client_rules import find_rules_without_stated_condition
 from memorist.auto_memory.memory_changes import (
     NOT_TYPED,
     Actor,
@@ -28,13 +28,13 @@ from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
     parse_memory_file,
-    with_header,
+    with_header_values,
+    with_invalid_header_values_quoted,
     with_provenance,
-    with_repaired_header,
 )
-from memorist.auto_memory.memory_manifest import describe_excess_size
+from memorist.auto_memory.memory_manifest import describe_excess_memory_file_size
 from memorist.auto_memory.quotation_proof import (
-    find_quoted_user_sentences,
+    find_user_sentences_containing_quote,
     restrict_memory_to_quotation,
     split_sentences_by_line,
 )
@@ -57,7 +57,7 @@ from memorist.auto_memory.visible_memory import (
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
-    find_quoted_messages,
+    find_ids_of_quoted_messages,
     is_copied_from_outside,
     normalize_for_comparison,
 )
@@ -149,7 +149,7 @@ def policy_forbids_writing(settings: AutoMemorySettings, actor: Actor) -> bool:
     return settings.policy == "off" and actor not in USER_ACTORS
 
 
-def apply_review_policy(
+def adjust_verdict_to_review_policy(
     verdict: GateVerdict, settings: AutoMemorySettings, actor: Actor
 ) -> GateVerdict:
     """The verdict under the setting `auto_memory.policy`: with `review` all waits that the user did
@@ -179,7 +179,7 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
         return _judge_removal(change, context)
     topic = change.memory_after
     if context.actor in MODEL_ACTORS:
-        topic = with_repaired_header(topic)
+        topic = with_invalid_header_values_quoted(topic)
     shown, remarks = _clean_topic(topic)
     problem = "" if shown.body.strip() else "it would be empty"
     if context.actor == "team" or is_team_path(change.path):
@@ -237,7 +237,7 @@ def _find_write_problem(change: MemoryChange, case: WriteGateContext) -> str:
         return problem
     if find_secrets(change.path):
         return "its name holds what looks like a secret"
-    if size := describe_excess_size(len(change.after or b"")):
+    if size := describe_excess_memory_file_size(len(change.after or b"")):
         return f"it would have {size}"
     mine = fold_hidden_and_lookalike_characters(change.path).text
     twin = next(
@@ -273,7 +273,7 @@ def _drop_model_pin(
         or ((before := change.memory_before) is not None and before.pinned)
     ):
         return topic, remarks
-    return with_header(topic, {"pinned": None}), (*remarks, "its pin was taken out")
+    return with_header_values(topic, {"pinned": None}), (*remarks, "its pin was taken out")
 
 
 def _judge_removal(change: MemoryChange, case: WriteGateContext) -> GateVerdict:
@@ -320,7 +320,7 @@ def _redact_header(topic: MemoryFile) -> MemoryFile:
         return topic
     clean = {key: redact_json(value) for key, value in front.values.items()}
     changed = {key: value for key, value in clean.items() if value is not front.values[key]}
-    return with_header(topic, changed) if changed else topic
+    return with_header_values(topic, changed) if changed else topic
 
 
 def _read_memory_before(change: MemoryChange, case: WriteGateContext) -> MemoryFile | None:
@@ -346,8 +346,8 @@ def _prove_quote(
     ):
         return topic, (), remarks
     if case.actor == "said":  # code quotes from the message itself, so any length will do
-        return topic, find_quoted_messages(quote, case.evidence, min_words=1), remarks
-    quoted = find_quoted_user_sentences(quote, case.evidence)
+        return topic, find_ids_of_quoted_messages(quote, case.evidence, min_words=1), remarks
+    quoted = find_user_sentences_containing_quote(quote, case.evidence)
     if quoted is None or case.actor in USER_ACTORS:
         return topic, (), remarks
     known = before if before is not None and before.provenance.trust in USER_TRUST else None
@@ -466,7 +466,10 @@ def _stated_conflict_reasons(
     """Name what the user stated and a memory that is not their word newly contradicts."""
     if topic.provenance.trust in USER_TRUST or _has_same_content(change.memory_before, topic):
         return ()
-    rules = [topic.description, *(each.text for each in find_unconditional_rules("", topic.body))]
+    rules = [
+        topic.description,
+        *(each.text for each in find_rules_without_stated_condition("", topic.body)),
+    ]
     found = (
         prefix + path
         for rule in dict.fromkeys(rules[:MAX_COMPARED_RULES])
@@ -535,7 +538,7 @@ def _explain_missing_words(claimed: str, case: WriteGateContext) -> str:
     """Why a quotation does not prove a memory."""
     if not claimed:
         return "no words of the person are quoted that say it"
-    if find_quoted_user_sentences(claimed, case.evidence) is None:
+    if find_user_sentences_containing_quote(claimed, case.evidence) is None:
         return (
             "what it quotes proves nothing: the person did not say it, asked it, or it is too short"
         )
@@ -588,7 +591,7 @@ def find_unreviewed_memory_suspicions(
     return () if found and compute_review_digest(topic) in reviewed_digests else found
 
 
-def collect_review_and_refusal_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:
+def list_reasons_of_verdicts(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:
     """Collect the reasons of all verdicts that are not acceptance, each once, in order."""
     found = [
         reason

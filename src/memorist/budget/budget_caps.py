@@ -11,7 +11,7 @@ from memorist.budget.fruitless_runs import explain_fruitless_pause, has_reached_
 from memorist.core.utc_time import convert_epoch_to_utc_datetime, format_utc_day
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmount, compute_epoch_day
+from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmounts, compute_epoch_day
 
 # The order in which work gives way as a cap comes near (SG-1). Pure.
 
@@ -69,7 +69,7 @@ BudgetScope = Literal["day", "session"]
 BudgetMeasure = Literal["requests", "tokens", "cost_usd", "seconds"]
 MEASURES: Final[tuple[BudgetMeasure, ...]] = ("requests", "tokens", "cost_usd", "seconds")
 
-MINIMUM_GRANT = ResourceAmount(requests=1, tokens=5_000, cost_usd=0.01, seconds=10.0)
+MINIMUM_GRANT = ResourceAmounts(requests=1, tokens=5_000, cost_usd=0.01, seconds=10.0)
 """With less left of a cap a fork is not started: it would be cut off before its first useful
 answer, and still be paid for.
 """
@@ -91,11 +91,11 @@ class BudgetUsage(Struct, frozen=True, kw_only=True):
 
     now: float
     """Seconds since the epoch, UTC."""
-    day: ResourceAmount = ResourceAmount()
-    session: ResourceAmount = ResourceAmount()
+    day: ResourceAmounts = ResourceAmounts()
+    session: ResourceAmounts = ResourceAmounts()
     """Used so far."""
-    day_reserved: ResourceAmount = ResourceAmount()
-    session_reserved: ResourceAmount = ResourceAmount()
+    day_reserved: ResourceAmounts = ResourceAmounts()
+    session_reserved: ResourceAmounts = ResourceAmounts()
     """What running forks may still use."""
     holds: tuple[ModelHold, ...] = ()
     """Holds on the fork's model."""
@@ -184,9 +184,9 @@ def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> For
     return replace(limits, **{measure: min(getattr(limits, measure), most)})
 
 
-def convert_fork_limits_to_amount(limits: ForkLimits) -> ResourceAmount:
+def convert_fork_limits_to_amount(limits: ForkLimits) -> ResourceAmounts:
     """The most that a fork with these limits may use."""
-    return ResourceAmount(
+    return ResourceAmounts(
         requests=limits.requests,
         tokens=limits.tokens,
         cost_usd=limits.cost_usd,

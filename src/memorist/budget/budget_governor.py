@@ -21,7 +21,7 @@ from memorist.budget.budget_caps import (
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import ForkDenied, ForkGrant, ForkRunner, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkRunDenial, ForkRunner, ForkSpec, GrantedForkLimits, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
@@ -80,7 +80,7 @@ class BudgetGovernor:
         self._unrecorded: list[Receipt] = []
         """Receipts that the database refused; each is tried again with the next."""
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> GrantedForkLimits | ForkRunDenial:
         """Whether the fork may run. Work that cannot be counted, because the database refuses, does
         not run either, unless the user asked for it.
         """
@@ -91,17 +91,17 @@ class BudgetGovernor:
             is_asked_by_user=spec.requested_by_user,
         )
         if isinstance(self._database, UnsavedDatabaseConnection) and not spec.requested_by_user:
-            return ForkDenied(why="the home cannot be written to count it", is_new=False)
+            return ForkRunDenial(why="the home cannot be written to count it", is_new=False)
         try:
             # One transaction: reading the use and reserving must not interleave with others.
             with budget_transaction(self._database):
                 return self._decide(work, model)
         except StoreError as error:
             if spec.requested_by_user:
-                return ForkGrant(spec.limits, self._runner)
-            return ForkDenied(why=str(error), is_new=False)
+                return GrantedForkLimits(spec.limits, self._runner)
+            return ForkRunDenial(why=str(error), is_new=False)
 
-    def _decide(self, work: BudgetRequest, model: str) -> ForkGrant | ForkDenied:
+    def _decide(self, work: BudgetRequest, model: str) -> GrantedForkLimits | ForkRunDenial:
         now = self._clock.now()
         decided = decide_budget_request(
             work,
@@ -125,7 +125,7 @@ class BudgetGovernor:
                     expires=expires,
                 )
                 self._open[work.label].append(number)
-                return ForkGrant(limits, self._runner)
+                return GrantedForkLimits(limits, self._runner)
             case BudgetRefused(cause=cause, why=why, until=until):
                 row = BlockedWork(
                     day=compute_epoch_day(now),
@@ -136,7 +136,7 @@ class BudgetGovernor:
                     times=1,
                     until=until,
                 )
-                return ForkDenied(why=why, is_new=record_blocked_work(self._database, row))
+                return ForkRunDenial(why=why, is_new=record_blocked_work(self._database, row))
 
     def record_receipt(self, receipt: Receipt) -> int:
         """Record a receipt in place of its reservation; returns its number. Raises StoreError; it

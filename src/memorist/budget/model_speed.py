@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.json_decoding import decode_json
-from memorist.forks.fork_spec import ForkRequestRecord
+from memorist.forks.fork_spec import ForkRequestMeasurements
 from memorist.formats.request_codec import REPEATED_REASON
 
 READ_TO_WRITE_SPEED_RATIO = 4.0
@@ -59,7 +59,7 @@ class ModelSpeed(Struct, frozen=True):
     written: float
 
 
-def compute_speed_of_requests(requests: Iterable[ForkRequestRecord]) -> ModelSpeed | None:
+def compute_speed_of_requests(requests: Iterable[ForkRequestMeasurements]) -> ModelSpeed | None:
     """The speed over all requests that were answered at once: by the server's own times where it
     tells them, else by the clock. An answer that was ended in a loop has no counts. None where they
     are too few.
@@ -114,6 +114,6 @@ def compute_speed_from_receipts(database: Path, model: str) -> ModelSpeed | None
                 "order by number desc limit ?",
                 (model, MAX_RECEIPTS),
             ).fetchall()
-        requests = (decode_json(sent, as_type=list[ForkRequestRecord]) for (sent,) in rows)
+        requests = (decode_json(sent, as_type=list[ForkRequestMeasurements]) for (sent,) in rows)
         return compute_speed_of_requests(request for each in requests for request in each)
     return None

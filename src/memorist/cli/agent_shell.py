@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.cli.command_environment import read_environment
@@ -48,7 +48,7 @@ RECENT_SESSION_SECONDS = 86_400
 """Age of the newest session of a project in which an agent is taken to be at work. Our choice."""
 
 
-def find_running_agent(home: HomeMemories) -> str:
+def find_running_agent(home: ProjectMemoryOpener) -> str:
     """The agent that runs this command and works with this project's memory; empty where a person
     does. Somebody at a terminal is a person: the variables stay set in a shell that was once
     started by an agent, unless that gives its commands a terminal. Where memorist took part in no
@@ -68,19 +68,19 @@ def find_running_agent(home: HomeMemories) -> str:
     return agent if agent and _has_recent_session(home) else ""
 
 
-def _has_recent_session(home: HomeMemories) -> bool:
+def _has_recent_session(home: ProjectMemoryOpener) -> bool:
     newest = next(iter(open_project_sessions(home).list_sessions()), None)
     return newest is not None and SystemClock().now() - newest.updated < RECENT_SESSION_SECONDS
 
 
-def open_project_sessions(home: HomeMemories) -> project_sessions.ProjectSessions:
+def open_project_sessions(home: ProjectMemoryOpener) -> project_sessions.RecordedProjectSessions:
     """The sessions of the working folder's project that memorist took part in."""
-    return project_sessions.ProjectSessions(
+    return project_sessions.RecordedProjectSessions(
         locate_project_root(Path.cwd()), files=DiskFiles(), database=home.database
     )
 
 
-def find_author(home: HomeMemories, words: str) -> str:
+def find_author(home: ProjectMemoryOpener, words: str) -> str:
     """The agent whose words a command adds; empty where a person runs it, and for a whole statement
     of the user in one of the newest sessions: a part of one may say the opposite, and a question
     states nothing. Raises StoreError.
@@ -95,7 +95,7 @@ def find_author(home: HomeMemories, words: str) -> str:
     return "" if is_stated else agent
 
 
-def require_person(home: HomeMemories, what: str) -> None:
+def require_person(home: ProjectMemoryOpener, what: str) -> None:
     """Raises InputError where an agent runs this command: `what` is for the user alone to do."""
     agent = find_running_agent(home)
     if agent:

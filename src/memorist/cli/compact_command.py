@@ -22,7 +22,7 @@ from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    find_newest_model_token_factor,
+    find_token_factor_for_messages,
 )
 from memorist.compaction.provider_edits import (
     ResultClearingState,
@@ -158,7 +158,7 @@ def _full_text(recorded: RecordedWindow, wanted: str) -> str:
 
 def _count_tokens(recorded: RecordedWindow) -> int:
     return measure_conversation(
-        recorded.messages, factor=find_newest_model_token_factor(recorded.messages)
+        recorded.messages, factor=find_token_factor_for_messages(recorded.messages)
     ).tokens
 
 
@@ -173,7 +173,7 @@ def _compact(
         settings=settings.compaction,
         notes=NotesBudget.from_settings(settings.session_memory),
         source=str(source.absolute()),
-        token_factor=find_newest_model_token_factor(recorded.messages),
+        token_factor=find_token_factor_for_messages(recorded.messages),
     )
     strategy = cast("CompactionStrategy", options["strategy"])
     if options["instructions"] and settings.model == "structural":

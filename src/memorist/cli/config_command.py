@@ -20,7 +20,7 @@ from memorist.config import (
     load_settings,
 )
 from memorist.errors import InputError, SettingsError, WriteConflict
-from memorist.flags.flag_file import open_flags_file
+from memorist.flags.flag_file import create_flag_source_from_settings
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
 from memorist.platforms.regular_files import read_regular_file
@@ -61,7 +61,7 @@ class FlagValues(Struct, frozen=True):
 
 def read_flag_values(settings: Settings) -> FlagValues:
     """Read the flags of the file. Raises SettingsError for a path that cannot be one."""
-    flags = Flags(open_flags_file(settings.flags))
+    flags = Flags(create_flag_source_from_settings(settings.flags))
     try:
         if not flags.wait_for_lookup(FLAGS_WAIT_SECONDS):
             return FlagValues(

@@ -15,10 +15,10 @@ from memorist.cli.command_group import LazyCommandGroup
 from memorist.engine.magic_docs_update import MagicDocsUpdateResult, update_magic_docs
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
-from memorist.magic_docs.document_files import DocumentScope
+from memorist.magic_docs.document_files import DocumentLocationRules
 from memorist.magic_docs.document_problems import check_magic_docs, list_magic_docs
 from memorist.magic_docs.magic_docs import NO_MODEL_REASON
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.store.disk_files import DiskFiles
 
 PROJECT = click.option(
@@ -105,7 +105,7 @@ def docs_update_command(
     """
     settings = load_project_settings(model)
     found = find_recorded_session(load_home_layout(), session)
-    asked = open_model(model or settings.model, settings.models)
+    asked = create_model_from_string(model or settings.model, settings.models)
     if asked is None:
         raise NothingToDo(
             f"{NO_MODEL_REASON}; name one with --model, or set it in the config.toml of your "
@@ -145,10 +145,10 @@ def _print_result(done: MagicDocsUpdateResult) -> None:
         click.echo(f"cost: {done.cost_usd:.4f} dollars")
 
 
-def _open_scope(project: Path | None) -> DocumentScope:
+def _open_scope(project: Path | None) -> DocumentLocationRules:
     settings = load_project_settings()
     home = Path(settings.home).expanduser()
-    return DocumentScope(
+    return DocumentLocationRules(
         files=DiskFiles(),
         project=(project or Path.cwd()).absolute(),
         home=home,

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
@@ -32,10 +32,10 @@ from memorist.dream.dream_journal import (
     render_report_lines,
 )
 from memorist.dream.dream_removals import list_memories_removed_by_dreams
-from memorist.dream.project_dream import find_newest_undoable_dream, open_dream_extension
+from memorist.dream.project_dream import build_dream_extension, find_newest_undoable_dream
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import MemoristError, NothingToDo
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.runtime import SessionContext
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
@@ -47,21 +47,21 @@ MODEL = click.option(
 
 @contextmanager
 def open_project_dreams(
-    model: str | None = None, projects: Callable[[HomeMemories], list[str]] | None = None
+    model: str | None = None, projects: Callable[[ProjectMemoryOpener], list[str]] | None = None
 ) -> Iterator[list[tuple[str, AutoMemory, DreamExtension]]]:
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
     close everything at the end.
     """
     settings = load_project_settings(model)
-    home = HomeMemories(settings)
-    opened_model = open_model(model or settings.model, settings.models)
+    home = ProjectMemoryOpener(settings)
+    opened_model = create_model_from_string(model or settings.model, settings.models)
     try:
         with open_background_runtime(settings, home.database(), opened_model) as runtime:
             found = []
             for project in projects(home) if projects is not None else [str(Path.cwd())]:
                 memory = home.memory(project)
                 context = SessionContext(runtime=runtime, project=project)
-                found.append((project, memory, open_dream_extension(memory, context)))
+                found.append((project, memory, build_dream_extension(memory, context)))
             yield found
     finally:
         home.close()
@@ -269,7 +269,7 @@ async def _dream_nightly(found: list[tuple[str, DreamExtension]]) -> list[tuple[
     return rows
 
 
-def _list_project_roots(home: HomeMemories) -> list[str]:
+def _list_project_roots(home: ProjectMemoryOpener) -> list[str]:
     return [each.root for each in list_projects_with_memory(DiskFiles(), home.layout)]
 
 

@@ -85,7 +85,7 @@ def stop_daemon(home: Path) -> bool:
     number = find_daemon_process(lock)
     if not number.isdigit():
         return False
-    processes.terminate_process(int(number))
+    processes.request_process_termination(int(number))
     until = time.monotonic() + MAX_DAEMON_EXIT_WAIT_SECONDS
     while find_daemon_process(lock) == number and time.monotonic() < until:
         time.sleep(0.02)

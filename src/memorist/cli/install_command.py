@@ -34,7 +34,7 @@ from memorist.hooks.slash_commands import (
     find_slash_command_targets,
 )
 from memorist.platforms.user_home import expand_user, explain_unknown_home
-from memorist.store.disk_files import DiskFiles, check_folder_is_usable
+from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing
 
 TRUST_HINTS: dict[AgentName, str] = {
     "codex": "Codex runs a hook only after you trusted it: start codex, which asks about hooks "
@@ -149,7 +149,7 @@ def plan_agent_join(
     )
     scope = build_settings_scope(user=request.user)
     if request.user:
-        check_folder_is_usable(find_user_folder(AGENTS[name], scope))
+        check_folder_readable_or_missing(find_user_folder(AGENTS[name], scope))
     targets = find_settings_targets(name, scope, program, hooks, mcp=request.mcp)
     targets += find_slash_command_targets(name, scope, program) if request.mcp else []
     return [

@@ -11,7 +11,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import (
-    RecordedSession,
+    RecordedSessionLocation,
     build_structural_session_notes,
     find_newest_session_preferring_notes,
     find_recorded_session,
@@ -57,14 +57,14 @@ def notes_command(session: str, update: bool, model: str | None, as_json: bool) 
         output.print_session_notes(text)
 
 
-def _build_notes(found: RecordedSession) -> str:
+def _build_notes(found: RecordedSessionLocation) -> str:
     budget = NotesBudget.from_settings(load_project_settings().session_memory)
     notes = build_structural_session_notes(found, budget)
     click.echo(f"memorist: no notes are kept of {found.id}; these are made from it now", err=True)
     return notes
 
 
-def _update_unless_open(found: RecordedSession, model: str | None) -> str:
+def _update_unless_open(found: RecordedSessionLocation, model: str | None) -> str:
     """The notes brought up to date; those that stand where another process has the session open,
     such as the one behind an agent's hooks, which keeps them by itself.
     """
@@ -82,7 +82,7 @@ def _update_unless_open(found: RecordedSession, model: str | None) -> str:
         return text
 
 
-async def _update_notes(found: RecordedSession, model: str | None) -> str:
+async def _update_notes(found: RecordedSessionLocation, model: str | None) -> str:
     if found.layout is None or not found.layout.transcript.exists():
         raise NothingToDo(
             f"memorist keeps no transcript of {found.id}, so it has no notes to bring up to "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from memorist.cli.terminal_stream import TerminalStream, escape_control_characters
+from memorist.cli.terminal_stream import EscapingTerminalStream, escape_control_characters
 from memorist.core.lazy import lazy_module
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
@@ -34,7 +34,7 @@ def make_console(*, stderr: bool = False) -> console.Console:
     """
     stream, original = (sys.stderr, sys.__stderr__) if stderr else (sys.stdout, sys.__stdout__)
     return console.Console(
-        file=original if isinstance(stream, TerminalStream) else stream,
+        file=original if isinstance(stream, EscapingTerminalStream) else stream,
         highlight=False,
         soft_wrap=False,
         width=None if stream.isatty() else 100,

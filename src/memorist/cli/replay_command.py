@@ -26,7 +26,7 @@ from memorist.errors import InputError, UnreadableSession
 from memorist.replay.replay import (
     ReplayOptions,
     ReplayResult,
-    is_replay_output,
+    is_file_written_by_replay,
     replay_files_to_report,
 )
 from memorist.replay.replay_results import NotesUpdateRecord, ReplayedSessionRecord
@@ -155,7 +155,8 @@ def _find_files(names: tuple[str, ...]) -> list[Path]:
             inside = sorted(
                 each
                 for each in path.rglob("*")
-                if each.name.endswith((".jsonl", ".jsonl.zst")) and not is_replay_output(each)
+                if each.name.endswith((".jsonl", ".jsonl.zst"))
+                and not is_file_written_by_replay(each)
             )
             if not inside:
                 raise InputError(

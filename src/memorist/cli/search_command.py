@@ -22,7 +22,7 @@ from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError
 from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_search import EMBEDDING_WAIT_SECONDS, open_memory_search
-from memorist.recall.search_query import parse_query
+from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import (
     MatchedPassage,
@@ -128,7 +128,7 @@ def _keep_since(found: SearchResults, since: date, limit: int) -> SearchResults:
 
 
 def _print_results(query: str, found: SearchResults) -> None:
-    words = parse_query(query).words
+    words = build_search_query_from_text(query).words
     for memory in found.memories:
         click.echo(f"{label_team_or_memory(memory):<11} {memory.path}  {memory.why}")
     for number, each in enumerate(found.passages, 1):

@@ -19,12 +19,12 @@ from memorist.core.plural import pluralize
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.engine.session_list import KnownSession, list_known_sessions
-from memorist.engine.session_resumption import find_session_resumption
+from memorist.engine.session_resumption import find_client_resume_command
 from memorist.errors import InputError, StoreError
 from memorist.platforms.regular_files import is_reachable, is_reachable_folder
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 
 TITLE_CHARACTERS = 90
 """Characters of a title on one line of a terminal. Our choice."""
@@ -73,7 +73,7 @@ def take_in_new_sessions(past: RolloutPipeline, use: Callable[[], object] | None
         if use is not None:
             use()
     except StoreError as error:
-        if not is_storage_failure(error):
+        if not is_database_or_disk_error(error):
             raise
         click.echo(f"not searched: what is new since the last search ({error})", err=True)
     finally:
@@ -113,7 +113,7 @@ def _print_one(home: Layout, name: str, *, as_json: bool) -> None:
             else f"no session's id begins with {name!r}; memorist sessions lists them"
         )
     (entry,) = found
-    own = find_session_resumption(home, entry.id, read_environment())
+    own = find_client_resume_command(home, entry.id, read_environment())
     if as_json:
         output.print_json({"session": entry, "resume": own})
         return

@@ -16,7 +16,7 @@ from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.budget.budget_status import render_budget_status
 from memorist.cli import output
 from memorist.cli.command_environment import explain_memory_off, load_project_settings
-from memorist.cli.doctor.hook_check import format_hook_failures
+from memorist.cli.doctor.hook_check import read_recent_hook_failure_lines
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.engine.background_status import read_background_budget_status
@@ -91,7 +91,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
                     *_render_memory(memory),
                     *([f"Not read, as links: {links:,} (memorist memory list)"] if links else []),
                     *render_budget_status(found),
-                    *format_hook_failures(layout.home, SystemClock().now()),
+                    *read_recent_hook_failure_lines(layout.home, SystemClock().now()),
                 ]
             )
         )

@@ -12,14 +12,14 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.project_memory_access import (
-    confirm_unread_memory,
+    ask_to_accept_unreviewed_memory,
     open_project_memory,
     print_write_outcome,
 )
@@ -38,7 +38,7 @@ from memorist.team.remote_location import (
 )
 from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.sync_report import TeamSyncReport
-from memorist.team.team_remote import RemoteVersion
+from memorist.team.team_remote import LastSeenRemoteState
 from memorist.team.team_sharing import move_memories_to_team
 from memorist.team.team_status import TeamStatus, read_team_status
 from memorist.team.team_sync import TeamSync
@@ -59,7 +59,7 @@ def team_group() -> None:
 
 
 @contextmanager
-def _open_sync() -> Iterator[tuple[HomeMemories, AutoMemory, TeamSync]]:
+def _open_sync() -> Iterator[tuple[ProjectMemoryOpener, AutoMemory, TeamSync]]:
     with open_project_memory() as (home, memory):
         location = resolve_remote_location(
             DiskFiles(), memory.layout.team_layout, home.settings.team
@@ -139,7 +139,7 @@ def team_share_command(paths: tuple[str, ...], convention: bool, yes: bool) -> N
         limit = home.settings.team.entry_bytes
         paths = tuple(_find_own_memory(memory, each) for each in paths)
         for path in paths:
-            confirm_unread_memory(home, memory, path, f"Share {path}?", yes=yes)
+            ask_to_accept_unreviewed_memory(home, memory, path, f"Share {path}?", yes=yes)
         print_write_outcome(
             move_memories_to_team(memory, paths, convention=convention, limit=limit), "shared"
         )
@@ -216,7 +216,7 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
     if path and (problem := find_shared_name_problem(key)):
         raise InputError(f"{replace_surrogates(path)} is no name of a team memory: {problem}")
     with _open_sync() as (_, _memory, sync):
-        sync.remote.fetch_listing(RemoteVersion())
+        sync.remote.fetch_listing(LastSeenRemoteState())
         changes = sync.remote.list_revisions(key)
     rows = [
         {

@@ -27,7 +27,7 @@ def _code(sign: str) -> str:
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 
-class TerminalStream(io.TextIOWrapper):
+class EscapingTerminalStream(io.TextIOWrapper):
     """A text stream to a terminal. What is printed may be a stranger's: a memory that another
     program wrote, the prompt of a past session, the name of a file in a cloned repository.
     """
@@ -45,7 +45,7 @@ def protect_terminal() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper) and stream.isatty():
-            protected = TerminalStream(
+            protected = EscapingTerminalStream(
                 stream.buffer,
                 encoding=stream.encoding,
                 errors=stream.errors,

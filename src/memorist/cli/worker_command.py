@@ -25,7 +25,7 @@ from memorist.rollouts.job_worker import (
 from memorist.settings import Settings
 from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.job_claims import list_exhausted_jobs
-from memorist.store.state_database import is_shared_state_setting, list_recorded_damage
+from memorist.store.state_database import is_server_database_setting, list_recorded_damage
 
 
 @click.command()
@@ -105,7 +105,7 @@ async def _work_until_stopped(
 ) -> None:
     stop, pace = asyncio.Event(), MultiMachineWorkerIntervals()
     processes.call_on_termination_signals(asyncio.get_running_loop(), stop.set)
-    rollouts, many = past.settings.rollouts, is_shared_state_setting(past.settings.state)
+    rollouts, many = past.settings.rollouts, is_server_database_setting(past.settings.state)
     dependencies = past.build_worker_dependencies(
         rollouts, on_event, terms=build_lease_policy(rollouts, lease=pace.lease if many else None)
     )

@@ -67,7 +67,7 @@ class CompactionOutcome(Struct, frozen=True):
         """
         if self.result is None:
             raise NothingToDo("no compaction was made, so there is no boundary")
-        replacement, kept = find_replacement_and_kept_count(before, self.result.messages)
+        replacement, kept = find_replacement_in_compacted_history(before, self.result.messages)
         return CompactionBoundary(
             id=self.result.strategy,
             line=0,
@@ -78,7 +78,7 @@ class CompactionOutcome(Struct, frozen=True):
         )
 
 
-def find_replacement_and_kept_count(
+def find_replacement_in_compacted_history(
     before: Sequence[Message], after: Sequence[Message]
 ) -> tuple[tuple[Message, ...], int]:
     """Split a new history into what replaces the old one, and the number of messages at the end of

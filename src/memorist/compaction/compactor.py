@@ -73,7 +73,7 @@ from memorist.compaction.summary_request import (
     SummaryRequest,
     add_acceptance_to_receipts,
     build_summary_request,
-    find_summary_acceptance,
+    determine_whether_summary_was_used,
     request_summary,
 )
 from memorist.compaction.summary_review import (
@@ -87,7 +87,7 @@ from memorist.compaction.tool_result_budget import (
     apply_result_budget,
     build_keep_all_decisions,
 )
-from memorist.compaction.user_words import estimate_user_words_tokens
+from memorist.compaction.user_words import estimate_user_only_summary_tokens
 from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import starts_reply
@@ -123,7 +123,8 @@ def estimate_unanswered_messages_budget(
     kept = keep_messages_from_index(messages, find_unanswered_start(messages), sys.maxsize, factor)
     size = estimate_messages_tokens(kept, factor)
     said = min(
-        limit // USER_WORDS_LIMIT_DIVISOR, int(estimate_user_words_tokens(user_texts) * factor)
+        limit // USER_WORDS_LIMIT_DIVISOR,
+        int(estimate_user_only_summary_tokens(user_texts) * factor),
     )
     usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
     least = compute_tokens_left_for_older_messages(limit)
@@ -476,7 +477,7 @@ class Compactor(SessionExtension):
             outcome = await self._try_strategy(strategy, measured, call)
         finally:
             if self._summary_runs:
-                use = find_summary_acceptance(outcome)
+                use = determine_whether_summary_was_used(outcome)
                 for each in add_acceptance_to_receipts(self._summary_runs, use):
                     self._runtime.record_receipt(each)
                 self._summary_runs.clear()

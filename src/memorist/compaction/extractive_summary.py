@@ -3,7 +3,7 @@
 It produces one message that replaces the removed part, followed by the newest messages. The message
 holds the user's words, the task list, failures, the changed files, identifiers, and extracts chosen
 by how likely they are to be needed again; all of it is taken from the history. What a host sends
-again with every request (`is_instruction_message`) takes no room.
+again with every request (`is_system_or_developer_message`) takes no room.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memorist.compaction.extract_scores import (
 )
 from memorist.compaction.history_extracts import (
     Extract,
-    ExtractSource,
+    ExtractSourceReference,
     SourceBlock,
     collect_source_blocks,
 )
@@ -34,7 +34,7 @@ from memorist.compaction.identifier_ranking import (
     IdentifierUsage,
     collect_identifiers,
     rank_identifiers,
-    render_unknown_identifiers,
+    render_identifiers_missing_from_summary,
 )
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
@@ -47,11 +47,11 @@ from memorist.compaction.newest_messages import (
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
     UtteranceOccurrences,
-    count_typed_utterances,
     estimate_least_utterance_tokens,
     find_utterances_of_removed_messages,
     fit_utterances,
     list_handed_over_user_words,
+    list_typed_utterances_with_counts,
     render_utterances,
 )
 from memorist.core.messages import Message, Origin, TextBlock
@@ -65,7 +65,7 @@ from memorist.session_memory.structural_notes import NotesBudget, render_structu
 from memorist.session_memory.work_notes import ERRORS_SECTION
 from memorist.transcript_analysis.display_paths import find_display_root
 from memorist.transcript_analysis.names_in_text import (
-    NamePresence,
+    NameOccurrenceLookup,
     WordRun,
     find_recognizable_names,
     hash_word_runs_ignoring_numbers,
@@ -86,7 +86,7 @@ TRANSCRIPT_POINTER = "The full transcript, for exact details: "
 
 def render_extracts(chosen: Iterable[Extract]) -> str:
     """Render the extracts in order, each source below one heading line."""
-    by_source: dict[ExtractSource, list[Extract]] = {}
+    by_source: dict[ExtractSourceReference, list[Extract]] = {}
     for unit in chosen:
         by_source.setdefault(unit.source, []).append(unit)
     order = sorted(by_source, key=lambda source: source.step)
@@ -96,7 +96,7 @@ def render_extracts(chosen: Iterable[Extract]) -> str:
     )
 
 
-def render_extract_heading(source: ExtractSource, found: list[Extract]) -> str:
+def render_extract_heading(source: ExtractSourceReference, found: list[Extract]) -> str:
     """The line above the extracts of a source."""
     found.sort(key=lambda unit: unit.part)
     first, last = found[0].first, found[-1].last
@@ -115,7 +115,7 @@ def _join_extracts(found: Sequence[Extract]) -> str:
     return "\n".join(lines)
 
 
-def estimate_heading_tokens(source: ExtractSource) -> int:
+def estimate_heading_tokens(source: ExtractSourceReference) -> int:
     """Upper bound of the tokens of that line."""
     return estimate_text_tokens(source.title) + 9
 
@@ -136,7 +136,7 @@ _MIN_EXTRACT_TOKENS = 12
 """Remaining tokens below which no further extract is tried."""
 
 
-class ExtractSelection:
+class ExtractSelector:
     """The extracts selected so far, what they cover, and the remaining candidates.
 
     An extract's worth is its score times the number of its word runs that neither the `known` texts
@@ -151,7 +151,7 @@ class ExtractSelection:
         self._found = found
         self._rates = rates
         self._covered: set[WordRun] = set()
-        self._sources: set[ExtractSource] = set()
+        self._sources: set[ExtractSourceReference] = set()
         self._new: dict[int, set[WordRun]] = {}
         """The word runs of each weighed extract that were uncovered when it was last weighed;
         coverage only grows.
@@ -216,7 +216,7 @@ _MIN_FAILURE_TOKENS = 150
 """Tokens of failures that are considered even for a small summary."""
 
 
-def fit_lines_into_tokens(lines: Iterable[str], room: int) -> list[str]:
+def keep_first_lines_within_tokens(lines: Iterable[str], room: int) -> list[str]:
     """The longest prefix of the lines that fits into `room` tokens."""
     found = []
     left = room
@@ -233,7 +233,7 @@ def render_task_list(ledger: TranscriptLedger, room: int) -> str:
     tasks = list(ledger.work_record.tasks.values())
     lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
     ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in DONE_STATUSES)
-    kept = set(fit_lines_into_tokens((lines[at] for at in ranked), room))
+    kept = set(keep_first_lines_within_tokens((lines[at] for at in ranked), room))
     return "\n".join(line for line in lines if line in kept)
 
 
@@ -246,7 +246,7 @@ def render_failures(ledger: TranscriptLedger, room: int) -> str:
         ledger, NotesBudget(total_tokens=total * 4, section_tokens=total)
     )[ERRORS_SECTION]
     lines = [line for line in text.split("\n") if not line.startswith(_TYPED_CORRECTION)]
-    return "\n".join(fit_lines_into_tokens(reversed(lines), room)[::-1])
+    return "\n".join(keep_first_lines_within_tokens(reversed(lines), room)[::-1])
 
 
 # The summary itself.
@@ -358,7 +358,7 @@ def _precede_by_summary(
     return (summary, *kept.messages)
 
 
-def is_instruction_message(message: Message) -> bool:
+def is_system_or_developer_message(message: Message) -> bool:
     """Whether this message instructs the model from outside the conversation. The host sends it
     again with every request, so it is rebuilt and not carried.
     """
@@ -402,7 +402,7 @@ def _gather_material(
 ) -> _SummaryMaterial:
     ledger = build_transcript_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
-    utterances = count_typed_utterances(messages)
+    utterances = list_typed_utterances_with_counts(messages)
     scan = scan_history(messages, utterances, root)
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
@@ -432,7 +432,7 @@ def _gather_material(
     )
 
 
-class HistoryScan(Struct, frozen=True):
+class ScannedHistoryBlocks(Struct, frozen=True):
     """The blocks of a history without scaffolds, the names in each, and what scoring needs to know
     of the whole.
     """
@@ -446,21 +446,21 @@ def scan_history(
     messages: Sequence[Message],
     utterances: Sequence[UtteranceOccurrences] | None = None,
     root: str = "",
-) -> HistoryScan:
+) -> ScannedHistoryBlocks:
     """Scan a history once. `utterances` are those of the messages, collected here where absent;
     titles show paths relative to `root`.
     """
-    spoken = count_typed_utterances(messages) if utterances is None else utterances
+    spoken = list_typed_utterances_with_counts(messages) if utterances is None else utterances
     blocks = [
         block
         for block in collect_source_blocks(messages, root)
-        if not is_instruction_message(messages[block.source.step - 1])
+        if not is_system_or_developer_message(messages[block.source.step - 1])
     ]
     blocks.extend(_build_pasted_blocks(spoken))
     blocks.sort(key=lambda block: block.source.step)
     names = [find_recognizable_names(block.text) for block in blocks]
     asked = find_recognizable_names(spoken[-1].text) if spoken else set()
-    return HistoryScan(
+    return ScannedHistoryBlocks(
         blocks,
         names,
         collect_extract_scoring_context(blocks, names, measure_ages_in_tokens(messages), asked),
@@ -471,7 +471,9 @@ def _build_pasted_blocks(utterances: Sequence[UtteranceOccurrences]) -> list[Sou
     """Long messages of the user as documents."""
     return [
         SourceBlock(
-            ExtractSource(f"user-{each.step}", each.step, "injected", "pasted by the user"),
+            ExtractSourceReference(
+                f"user-{each.step}", each.step, "injected", "pasted by the user"
+            ),
             each.text,
         )
         for each in utterances
@@ -492,7 +494,7 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
     names_room = min(int(room * NAMES_SHARE), MAX_NAMES_TOKENS)
     selection = _build_selection(material, lists, room)
     ranked = rank_identifiers(material.names, material.history)
-    present = NamePresence(material.shown_text + lists)
+    present = NameOccurrenceLookup(material.shown_text + lists)
     selection.select_best_extracts_within(left - names_room)
     extracts = render_extracts(selection.chosen)
     named = _render_missing_names(ranked, present, extracts, names_room)
@@ -510,12 +512,12 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
     return "".join(parts).strip()
 
 
-def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> ExtractSelection:
+def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> ExtractSelector:
     characters = room * BYTES_PER_TOKEN * EXPLORED_ROOM_FACTOR
     scored = split_blocks_into_scored_extracts(
         choose_promising_blocks(material.blocks, material.history, characters), material.history
     )
-    return ExtractSelection(
+    return ExtractSelector(
         [each for each, _ in scored], [score for _, score in scored], (material.shown_text, lists)
     )
 
@@ -546,11 +548,13 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
 
 
 def _render_missing_names(
-    names: Sequence[IdentifierUsage], present: NamePresence, extracts: str, room: int
+    names: Sequence[IdentifierUsage], present: NameOccurrenceLookup, extracts: str, room: int
 ) -> str:
     """The names that are neither in `present` nor in the extracts."""
-    extracted = NamePresence(extracts)
-    return render_unknown_identifiers(names, lambda name: present[name] or extracted[name], room)
+    extracted = NameOccurrenceLookup(extracts)
+    return render_identifiers_missing_from_summary(
+        names, lambda name: present[name] or extracted[name], room
+    )
 
 
 def _render_changed_files(ledger: TranscriptLedger, room: int) -> str:
@@ -561,7 +565,7 @@ def _render_changed_files(ledger: TranscriptLedger, room: int) -> str:
     changed = [each for each in records if (each.edits or each.reverted) and "\n" not in each.path]
     changed.sort(key=lambda each: -each.order)
     return "\n".join(
-        fit_lines_into_tokens((each.path + _mark_fate(each) for each in changed), room)
+        keep_first_lines_within_tokens((each.path + _mark_fate(each) for each in changed), room)
     )
 
 

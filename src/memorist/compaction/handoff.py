@@ -18,7 +18,7 @@ from memorist.compaction.extractive_summary import (
     EXTRACTIVE_SUMMARY_ID,
     SUMMARY_OPENING,
     compact_messages_with_extracts,
-    is_instruction_message,
+    is_system_or_developer_message,
     render_summary_section,
 )
 from memorist.compaction.measured_conversation import get_typed_text
@@ -162,7 +162,7 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
         [
             _replace_media_by_text(message)
             for message in recorded.all_messages
-            if not is_instruction_message(message)
+            if not is_system_or_developer_message(message)
         ],
         budget,
         transcript=source.transcript,

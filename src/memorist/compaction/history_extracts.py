@@ -1,6 +1,6 @@
 """Split a history into extracts: short runs of lines, each with its source. Pure.
 
-Duplicates are not removed here: `ExtractSelection` weighs an extract by the content that is not
+Duplicates are not removed here: `ExtractSelector` weighs an extract by the content that is not
 covered yet.
 """
 
@@ -57,7 +57,7 @@ _ANSI = lazy_pattern(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATCH_START = "*** Begin Patch"
 
 
-class ExtractSource(Struct, frozen=True):
+class ExtractSourceReference(Struct, frozen=True):
     """The source of extracts: one block of the history."""
 
     id: str
@@ -75,7 +75,7 @@ class Extract(Struct, frozen=True):
     index within the source.
     """
 
-    source: ExtractSource
+    source: ExtractSourceReference
     part: int
     lines: tuple[str, ...]
     first: int = 0
@@ -90,13 +90,13 @@ class Extract(Struct, frozen=True):
 class SourceBlock(Struct, frozen=True):
     """The text of a block with its source."""
 
-    source: ExtractSource
+    source: ExtractSourceReference
     text: str
 
 
 def collect_source_blocks(messages: Sequence[Message], root: str = "") -> list[SourceBlock]:
     """The texts of a history with their sources, in order; titles show paths relative to `root`.
-    The user's own texts are collected by `count_typed_utterances`.
+    The user's own texts are collected by `list_typed_utterances_with_counts`.
     """
     calls: dict[str, ToolAction] = {}
     found: list[SourceBlock] = []
@@ -111,18 +111,24 @@ def collect_source_blocks(messages: Sequence[Message], root: str = "") -> list[S
                     )
                     found.append(
                         SourceBlock(
-                            ExtractSource(message.id, step, kind, _SPEAKER_TITLES[kind]), text
+                            ExtractSourceReference(message.id, step, kind, _SPEAKER_TITLES[kind]),
+                            text,
                         )
                     )
                 case ThinkingBlock(text=text):
                     found.append(
-                        SourceBlock(ExtractSource(message.id, step, "thought", "reasoning"), text)
+                        SourceBlock(
+                            ExtractSourceReference(message.id, step, "thought", "reasoning"), text
+                        )
                     )
                 case ToolUse():
                     action = calls[block.id] = parse_tool_action(block)
                     found.extend(
                         _collect_call_blocks(
-                            ExtractSource(message.id, step, "call", ""), block, action, root
+                            ExtractSourceReference(message.id, step, "call", ""),
+                            block,
+                            action,
+                            root,
                         )
                     )
                 case ToolResult():
@@ -138,7 +144,7 @@ _SPEAKER_TITLES = {"said": "the assistant said", "injected": "put in by the harn
 
 
 def _collect_call_blocks(
-    base: ExtractSource, use: ToolUse, action: ToolAction, root: str
+    base: ExtractSourceReference, use: ToolUse, action: ToolAction, root: str
 ) -> Iterator[SourceBlock]:
     match action:
         case ChangeAction(changes=changes) if changes and (patch := _find_patch(use)):
@@ -163,7 +169,7 @@ def _collect_call_blocks(
                 "call",
                 "looked at",
                 paths[0] if paths else "",
-                "\n".join(collect_tool_input_texts(use.input)),
+                "\n".join(list_texts_in_tool_input(use.input)),
             )
         case TaskListAction() | TaskUpdateAction():
             pass
@@ -173,19 +179,19 @@ def _collect_call_blocks(
                 "call",
                 f"called {use.name}",
                 "",
-                "\n".join(collect_tool_input_texts(use.input)) or use.arguments or "",
+                "\n".join(list_texts_in_tool_input(use.input)) or use.arguments or "",
             )
 
 
 def _build_source_block(
-    base: ExtractSource, kind: ExtractKind, title: str, path: str, text: str
+    base: ExtractSourceReference, kind: ExtractKind, title: str, path: str, text: str
 ) -> SourceBlock:
-    return SourceBlock(ExtractSource(base.id, base.step, kind, title, path), text)
+    return SourceBlock(ExtractSourceReference(base.id, base.step, kind, title, path), text)
 
 
 def _find_patch(use: ToolUse) -> str:
     """The text of an `apply_patch` patch that this call carries, if any."""
-    texts = [use.arguments or "", *collect_tool_input_texts(use.input)]
+    texts = [use.arguments or "", *list_texts_in_tool_input(use.input)]
     return next((text for text in reversed(texts) if _PATCH_START in text), "")
 
 
@@ -208,11 +214,11 @@ def _build_result_block(
         case _:
             pass
     return SourceBlock(
-        ExtractSource(result.tool_use_id, step, kind, title.replace("\n", " "), path), text
+        ExtractSourceReference(result.tool_use_id, step, kind, title.replace("\n", " "), path), text
     )
 
 
-def collect_tool_input_texts(inputs: JsonObject) -> list[str]:
+def list_texts_in_tool_input(inputs: JsonObject) -> list[str]:
     """The texts in a tool's input, in order."""
     found: list[str] = []
     stack: list[object] = [inputs]
@@ -235,7 +241,7 @@ def split_into_extracts(piece: SourceBlock) -> list[Extract]:
 
 
 def _split_lines(
-    source: ExtractSource, lines: Sequence[str], *, numbered: bool
+    source: ExtractSourceReference, lines: Sequence[str], *, numbered: bool
 ) -> Iterator[Extract]:
     part = start = size = 0
     for at, (line, length) in enumerate(zip(lines, map(len, lines), strict=True)):
@@ -252,7 +258,7 @@ def _split_lines(
 
 
 def _build_extract(
-    source: ExtractSource, part: int, run: Sequence[str], *, numbered: bool
+    source: ExtractSourceReference, part: int, run: Sequence[str], *, numbered: bool
 ) -> Iterator[Extract]:
     """One extract without the line numbers that a file reader printed (where any line is
     `numbered`); nothing for blank lines only.

@@ -134,7 +134,7 @@ def _value(name: IdentifierUsage, history: ExtractScoringContext) -> float:
     return 1 / (1 + exp(-score)) / (len(name.text) + 2)
 
 
-def render_unknown_identifiers(
+def render_identifiers_missing_from_summary(
     names: Iterable[IdentifierUsage], is_known: Callable[[str], bool], room: int
 ) -> str:
     """Render the names that are not known, in the given order, in `room` tokens: those seen in a

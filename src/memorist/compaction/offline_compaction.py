@@ -19,7 +19,7 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.extractive_summary import (
     compact_conversation_with_extracts,
-    is_instruction_message,
+    is_system_or_developer_message,
 )
 from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.measured_conversation import (
@@ -159,7 +159,7 @@ def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
     spoken = [
         (message, size)
         for message, size in zip(conversation.messages, conversation.sizes, strict=True)
-        if not is_instruction_message(message)
+        if not is_system_or_developer_message(message)
     ]
     return replace(
         conversation,
@@ -204,13 +204,13 @@ def _rewrite_spoken(
             )
         case "structural":
             return compact_conversation_with_extracts(
-                measured, budget, whole=join_removed_messages(recorded, measured), cwd=cwd
+                measured, budget, whole=restore_compacted_messages(recorded, measured), cwd=cwd
             )
         case _:
             return keep_newest_messages(measured, budget)
 
 
-def join_removed_messages(
+def restore_compacted_messages(
     recorded: RecordedWindow, measured: MeasuredConversation
 ) -> tuple[Message, ...]:
     """The conversation with what its client's compactions removed from it."""
@@ -220,7 +220,7 @@ def join_removed_messages(
     everything = (
         each if each.id in shown else strip_host_content(each)
         for each in close_open_calls_with_errors(recorded.all_messages)
-        if not is_instruction_message(each)
+        if not is_system_or_developer_message(each)
     )
     return merge_window_into_recording(
         [each for each in everything if each.blocks], measured.messages, is_whole=True
@@ -247,7 +247,7 @@ def build_structural_notes(recorded: RecordedWindow, template: str, budget: Note
     return replace_structural_notes(template, template, render_structural_sections(ledger, budget))
 
 
-def find_newest_model_token_factor(messages: Sequence[Message]) -> float:
+def find_token_factor_for_messages(messages: Sequence[Message]) -> float:
     """Tokens per estimated token for the newest model named in the messages."""
     return get_token_factor(
         next((message.model for message in reversed(messages) if message.model), "") or ""

@@ -69,7 +69,7 @@ def add_anthropic_compaction(body: JsonObject, *, trigger: int) -> RequestWithBe
     return RequestWithBetas(add_context_edit(body, edit), (COMPACT_BETA,))
 
 
-def read_anthropic_compaction(reply: JsonObject) -> bool | UnusableSummary:
+def find_compaction_in_anthropic_reply(reply: JsonObject) -> bool | UnusableSummary:
     """Whether an Anthropic reply holds a compaction; why not, where its newest one failed (its
     content is null).
     """
@@ -104,7 +104,7 @@ def add_openai_compaction(body: JsonObject, *, threshold: int) -> JsonObject:
     return {**body, "context_management": [*entries, entry]}
 
 
-def read_openai_compaction(reply: JsonObject) -> bool | UnusableSummary:
+def find_compaction_in_openai_reply(reply: JsonObject) -> bool | UnusableSummary:
     """Whether a Responses reply holds a compaction item; why not, where it holds more than one or
     an empty one: a history built on it would be empty.
     """
@@ -321,6 +321,6 @@ class ProviderEdits:
         if not self.is_compaction_enabled and not self._clears:
             return None, False
         if self._format == "openai_responses":
-            return None, read_openai_compaction(reply)
+            return None, find_compaction_in_openai_reply(reply)
         self._pinned, cleared = read_clearing_confirmation(self._pinned, reply)
-        return cleared, read_anthropic_compaction(reply)
+        return cleared, find_compaction_in_anthropic_reply(reply)

@@ -290,7 +290,7 @@ def build_restored_skills(
     return found
 
 
-def parse_restored_skill(message: Message, template: str) -> tuple[str, str] | None:
+def parse_previously_restored_skill(message: Message, template: str) -> tuple[str, str] | None:
     """Name and content of a skill that an earlier compaction restored with this template; None
     where the message is not one.
     """

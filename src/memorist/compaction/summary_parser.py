@@ -199,7 +199,7 @@ _ABOUT_THE_ANSWER = lazy_pattern(
 _ELLIPSIS = lazy_pattern(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 
 
-class CleanedSummary(Struct, frozen=True):
+class SummaryAndDroppedLines(Struct, frozen=True):
     """A summary after the check, and the lines that were dropped, unchanged."""
 
     text: str
@@ -208,7 +208,7 @@ class CleanedSummary(Struct, frozen=True):
 
 def drop_prompt_text_and_false_quotes(
     summary: str, user_texts: Sequence[str], orders: Sequence[str] = ()
-) -> CleanedSummary:
+) -> SummaryAndDroppedLines:
     """Remove what the summary must not contain.
 
     These are: lines of our own `orders` (the prompts it was asked with) and any ban on tools, the
@@ -234,7 +234,7 @@ def drop_prompt_text_and_false_quotes(
         if true != line:
             dropped.append(line[len(true) :])
     text = collapse_blank_lines("\n".join(kept)).strip()
-    return CleanedSummary(text, tuple(line.strip() for line in dropped))
+    return SummaryAndDroppedLines(text, tuple(line.strip() for line in dropped))
 
 
 def _replace_user_section(summary: str) -> str:

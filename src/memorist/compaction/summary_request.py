@@ -41,8 +41,8 @@ from memorist.core.token_count import (
 from memorist.errors import ContextTooLong
 from memorist.forks.fork_request import (
     compute_fork_output_limit,
-    extract_id_from_model_string,
     is_parent_model,
+    parse_name_from_model_string,
 )
 from memorist.forks.fork_spec import (
     EditMethod,
@@ -77,7 +77,7 @@ file's frame.
 """
 
 
-def find_compact_instructions_in_request(request: Request) -> str:
+def extract_compact_instructions_from_request(request: Request) -> str:
     """The sections "Compact Instructions" of the instruction files that a request shows, as an
     addition to the request for a summary; empty where there are none.
 
@@ -223,7 +223,7 @@ async def request_summary(
             return found
     await discover_window(runtime.model)
     if parent is not None:  # the instruction files stand in its request, not in the history
-        text = request.text + find_compact_instructions_in_request(parent.request)
+        text = request.text + extract_compact_instructions_from_request(parent.request)
         request = replace(request, text=text)
     history = _FittedHistory(request, model, parent, marker, settings)
     for _ in range(settings.too_long_retries + 1):
@@ -325,7 +325,7 @@ def _build_request(
     them.
     """
     wire = find_codec(model.format)
-    name = extract_id_from_model_string(model.name)
+    name = parse_name_from_model_string(model.name)
     body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
     if parent is not None and is_parent_model(model.name, model.format, parent):
         body = {**parent.request.body, "model": name}
@@ -398,7 +398,7 @@ class SummaryAcceptance(Struct, frozen=True):
     """Lines that were not believed, each with the reason where there is one."""
 
 
-def find_summary_acceptance(result: CompactionResult) -> SummaryAcceptance:
+def determine_whether_summary_was_used(result: CompactionResult) -> SummaryAcceptance:
     """What became of the summary that a compaction was to be made of."""
     if isinstance(result, UnchangedHistory):
         return SummaryAcceptance(result.why or "It was not used.")

@@ -27,8 +27,8 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import MAX_SHORT_WORD_LETTERS, STEM_LETTERS, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
-from memorist.transcript_analysis.answer_check import AnswerLineCheck, join_json_texts
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import AnswerLineChecker, join_json_texts
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 MIN_NAME_SHARE = 0.5
@@ -98,7 +98,9 @@ def check_summary_against_history(
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.token_factor))
     extract = compact_conversation_with_extracts(replaced, min(size, replaced.tokens), cwd=cwd)
     outcomes = OutcomeClaimCheck(build_transcript_ledger(messages, cwd).work_record)
-    check = AnswerLineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
+    check = AnswerLineChecker(
+        render_source_text(messages), "", disprove=outcomes.find_contradiction
+    )
     reviewed = drop_invented_sentences(summary, check)
     lost = reject_if_extract_names_lost(
         reviewed.text,
@@ -184,7 +186,7 @@ def render_source_text(messages: Iterable[Message]) -> str:
     return "\n".join(parts)
 
 
-def drop_invented_sentences(summary: str, check: AnswerLineCheck) -> SummaryReview:
+def drop_invented_sentences(summary: str, check: AnswerLineChecker) -> SummaryReview:
     """Drop each sentence that names a file or identifier which is nowhere in the history, or that
     the history disproves; a line of which nothing is left goes with it.
     """
@@ -253,7 +255,7 @@ def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
     """Names that the extract holds and the history does not. What was said in back-ticks is a name
     as well, and what holds a number.
     """
-    present, folded = NamePresence(history), history.casefold()
+    present, folded = NameOccurrenceLookup(history), history.casefold()
     extracted = reviewed.extract.casefold()
     missing = {
         name: name for name in find_recognizable_names(reviewed.extract) if not present[name]
@@ -284,7 +286,7 @@ def reject_if_extract_names_lost(summary: str, extract: str) -> UnusableSummary 
     wanted = find_recognizable_names(extract)
     if len(wanted) < MIN_COMPARED_NAMES:
         return None
-    present = NamePresence(summary)
+    present = NameOccurrenceLookup(summary)
     present_count = sum(present[name] for name in wanted)
     if present_count >= len(wanted) * MIN_NAME_SHARE:
         return None

@@ -89,7 +89,7 @@ def _find_marks(messages: Sequence[Message]) -> list[str]:
     return marks[::-1]
 
 
-def count_typed_utterances(messages: Sequence[Message]) -> list[UtteranceOccurrences]:
+def list_typed_utterances_with_counts(messages: Sequence[Message]) -> list[UtteranceOccurrences]:
     """What the user typed, in order; repetitions are counted with the last occurrence."""
     found: dict[str, UtteranceOccurrences] = {}
     marks = _find_marks(messages)
@@ -133,7 +133,7 @@ def estimate_least_utterance_tokens(utterances: Iterable[UtteranceOccurrences]) 
     return short, long
 
 
-def estimate_user_words_tokens(user_texts: Sequence[str]) -> int:
+def estimate_user_only_summary_tokens(user_texts: Sequence[str]) -> int:
     """Tokens of a summary of nothing but what the user typed; 0 where there is nothing."""
     short, long = estimate_least_utterance_tokens(
         find_utterances_of_removed_messages(user_texts, ())

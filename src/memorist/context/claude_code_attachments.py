@@ -16,7 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
+from memorist.context.context_tags import (
+    escape_closing_tag,
+    require_context_tag_definition,
+    wrap_unescaped_text_in_tag,
+)
 from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Message, Origin, TextBlock, WireInfo
 from memorist.formats.transcript_format import (
@@ -180,7 +184,7 @@ class AttachmentInserter:
         if unshown:
             self._unshown[kind, unshown] += 1
             return None
-        tag = find_context_tag(
+        tag = require_context_tag_definition(
             "available-deferred-tools" if kind == _DEFERRED_TOOLS_KIND else "system-reminder",
             "file-native",
         )
@@ -188,7 +192,11 @@ class AttachmentInserter:
             id=record.uuid,
             role="user",
             blocks=(
-                TextBlock(wrap_in_tag(tag, escape_closing_tag(render_attachment(given), tag))),
+                TextBlock(
+                    wrap_unescaped_text_in_tag(
+                        tag, escape_closing_tag(render_attachment(given), tag)
+                    )
+                ),
             ),
             origin=Origin.INJECTED,
             line=aside.line,

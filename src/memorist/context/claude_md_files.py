@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from memorist.context.context_pieces import OmittedSource
 from memorist.context.instruction_reading import (
-    InstructionReadResult,
+    InstructionFileReadResult,
     RealPathCache,
     find_instruction_import_problem,
     find_instruction_imports,
@@ -264,7 +264,7 @@ class _ClaudeFilesReader:
         self._seen.add(real)
         return True
 
-    def _add_file(self, asked: _LoadRequest, read: InstructionReadResult) -> None:
+    def _add_file(self, asked: _LoadRequest, read: InstructionFileReadResult) -> None:
         text = read.data.decode()
         reason, remarks = asked.reason, read.remarks
         globs: tuple[str, ...] = ()

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import ClientRule, find_unconditional_rules
+from memorist.auto_memory.client_rules import ClientRule, find_rules_without_stated_condition
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.context.agents_md_files import read_agents_files
 from memorist.context.claude_md_files import read_claude_files
 from memorist.context.instruction_reading import (
-    InstructionReadResult,
+    InstructionFileReadResult,
     RealPathCache,
     find_project_root,
     read_instruction_text,
@@ -98,7 +98,7 @@ class ClientRuleReader:
         return (*_split_report(report, root), *own)
 
     def _read(self, path: Path) -> bytes:
-        read: InstructionReadResult = read_instruction_text(
+        read: InstructionFileReadResult = read_instruction_text(
             self._files, RealPathCache(self._files), path, limit=MAX_FILE_BYTES
         )
         return read.data
@@ -136,11 +136,13 @@ class ClientRuleReader:
                 source = f"Claude Code's memory, {name}"
                 topic = parse_memory_file(name, self._read(folder / name))
                 if name != _INDEX_NAME:
-                    found += find_unconditional_rules(source, topic.body, is_loaded=False)
+                    found += find_rules_without_stated_condition(
+                        source, topic.body, is_loaded=False
+                    )
                     continue
                 lines = _cut_lines(topic.body, INDEX_BYTES)[:INDEX_LINES]
                 text = "\n".join(line for each in lines for line in _split_index_line(each))
-                found += find_unconditional_rules(source, text, is_loaded=is_loaded)
+                found += find_rules_without_stated_condition(source, text, is_loaded=is_loaded)
         return found
 
     def _read_codex_memory(self, config: JsonObject) -> list[ClientRule]:
@@ -151,7 +153,7 @@ class ClientRuleReader:
         text = self._read(self._codex / "memories" / "memory_summary.md").decode(errors="replace")
         lines = _cut_lines(text, MAX_SUMMARY_BYTES)
         return list(
-            find_unconditional_rules(
+            find_rules_without_stated_condition(
                 "Codex's memory", "\n".join(lines), is_loaded=is_on and is_used
             )
         )
@@ -212,7 +214,7 @@ def _split_report(report: InstructionReport, root: Path) -> Iterator[ClientRule]
     for file in report.loaded:
         lines = file.text.split("\n")
         text = "\n".join(lines[:-1] if file.cut else lines)  # a cut line may have said more
-        yield from find_unconditional_rules(_name_file(Path(file.path), root), text)
+        yield from find_rules_without_stated_condition(_name_file(Path(file.path), root), text)
 
 
 def _name_file(path: Path, root: Path) -> str:

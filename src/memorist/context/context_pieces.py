@@ -45,7 +45,7 @@ class ContextPiece(Struct, frozen=True, kw_only=True):
     why: str
     tokens: int
     """Estimated by `core.token_count`; without the model's factor until
-    `scale_piece_tokens_to_model`.
+    `apply_model_token_factor`.
     """
 
 
@@ -63,7 +63,7 @@ def build_context_piece(role: Role, tag: str, text: str, *, source: str, why: st
     )
 
 
-def scale_piece_tokens_to_model(
+def apply_model_token_factor(
     pieces: Iterable[ContextPiece], model: str
 ) -> tuple[ContextPiece, ...]:
     """Return freshly counted pieces with this model family's token factor applied; unchanged

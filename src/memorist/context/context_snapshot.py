@@ -14,7 +14,11 @@ from msgspec import Struct
 from memorist.context.agents_md_files import render_agents_files
 from memorist.context.claude_md_files import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
-from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
+from memorist.context.context_tags import (
+    escape_closing_tag,
+    require_context_tag_definition,
+    wrap_unescaped_text_in_tag,
+)
 from memorist.context.environment import (
     SessionEnvironment,
     render_claude_env_fields,
@@ -38,7 +42,7 @@ from memorist.settings import Family
 from memorist.store.disk_files import read_json_if_valid
 
 
-class WorldSnapshot(Struct, frozen=True, kw_only=True):
+class CurrentWorldState(Struct, frozen=True, kw_only=True):
     """The current state of everything that the model is told about its environment."""
 
     family: Family
@@ -50,7 +54,7 @@ class WorldSnapshot(Struct, frozen=True, kw_only=True):
     """Template of the text that announces another model, around {{model}}."""
 
 
-def build_world_sections(snapshot: WorldSnapshot) -> tuple[WorldSection, ...]:
+def build_world_sections(snapshot: CurrentWorldState) -> tuple[WorldSection, ...]:
     """Build the sections to compare. Their values are short: of a text only its digest is kept."""
     if snapshot.family == "rollout":
         return tuple(_rollout_world_sections(snapshot))
@@ -60,7 +64,7 @@ def build_world_sections(snapshot: WorldSnapshot) -> tuple[WorldSection, ...]:
     )
 
 
-def _rollout_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
+def _rollout_world_sections(snapshot: CurrentWorldState) -> Iterator[WorldSection]:
     """Sections in the order of the first context, which is also the client's: a new folder brings
     its instructions, then the environment.
     """
@@ -76,8 +80,8 @@ def _rollout_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
         folder = (
             snapshot.environment.environments[0].folder if snapshot.environment.environments else ""
         )
-        kind = find_context_tag("AGENTS.md", snapshot.family)
-        whole = wrap_in_tag(kind, escape_closing_tag(text, kind), {"folder": folder})
+        kind = require_context_tag_definition("AGENTS.md", snapshot.family)
+        whole = wrap_unescaped_text_in_tag(kind, escape_closing_tag(text, kind), {"folder": folder})
         yield WorldSection(
             INSTRUCTIONS_SECTION,
             hash_text(whole),
@@ -94,7 +98,7 @@ def _rollout_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
     )
 
 
-def _file_native_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
+def _file_native_world_sections(snapshot: CurrentWorldState) -> Iterator[WorldSection]:
     fields = render_claude_env_fields(snapshot.environment) | (
         {"Today's date": f"Today's date: {snapshot.environment.date}"}
         if snapshot.environment.date
@@ -125,9 +129,13 @@ def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
         lines = [str(line) for name, line in now.items() if known.get(name) != line]
         removed = [str(name) for name in known if name not in now]
         if tag:
-            kind = find_context_tag(tag, family)
+            kind = require_context_tag_definition(tag, family)
             lines += [f"  <{name} />" for name in removed]
-            return wrap_in_tag(kind, escape_closing_tag("\n".join(lines), kind)) if lines else ""
+            return (
+                wrap_unescaped_text_in_tag(kind, escape_closing_tag("\n".join(lines), kind))
+                if lines
+                else ""
+            )
         lines += [f"{name}: no longer given" for name in removed]
         return "\n".join(["[memorist] From here on:", *lines]) if lines else ""
 
@@ -140,8 +148,8 @@ def _model_renderer(template: str) -> SectionRenderer:
     def tell(value: object, before: LastSentValue) -> str:
         if value is None or before.state != "known" or not template:
             return ""
-        kind = find_context_tag("model_switch", "rollout")
-        return wrap_in_tag(
+        kind = require_context_tag_definition("model_switch", "rollout")
+        return wrap_unescaped_text_in_tag(
             kind,
             escape_closing_tag(
                 render_template(template, {"model": str(value)}, strict=True).strip(), kind
@@ -167,7 +175,7 @@ def _host_world_sections(
     for section in sections:
         if not section.text.strip():
             continue
-        kind = find_context_tag(section.tag, family)
+        kind = require_context_tag_definition(section.tag, family)
         name = f"given {kind.tag} {section.source}"
         counts[name] = counts.get(name, 0) + 1
         id = name if counts[name] == 1 else f"{name} {counts[name]}"

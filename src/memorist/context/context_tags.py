@@ -211,7 +211,7 @@ _MAX_LEAD_CHARACTERS = 200
 """Characters of a text that are searched for the untagged leads."""
 
 
-def find_context_tag(tag: str, family: Family | None = None) -> ContextTag:
+def require_context_tag_definition(tag: str, family: Family | None = None) -> ContextTag:
     """Return the row of a tag; without a family, the first of that name.
 
     Raises InputError, which names the tag.
@@ -225,7 +225,9 @@ def find_context_tag(tag: str, family: Family | None = None) -> ContextTag:
     )
 
 
-def wrap_in_tag(kind: ContextTag, text: str, values: Mapping[str, str] | None = None) -> str:
+def wrap_unescaped_text_in_tag(
+    kind: ContextTag, text: str, values: Mapping[str, str] | None = None
+) -> str:
     """Wrap the text in its tag.
 
     `values` fill the names of the opening (`folder`, `key`, `source` …).

@@ -31,9 +31,9 @@ from memorist.context.context_tags import (
     ROLLOUT_ROWS,
     ContextTag,
     escape_closing_tag,
-    find_context_tag,
+    require_context_tag_definition,
     unwrap_tag,
-    wrap_in_tag,
+    wrap_unescaped_text_in_tag,
 )
 from memorist.context.environment import (
     SessionEnvironment,
@@ -124,7 +124,7 @@ def reject_unknown_context_sections(sections: Sequence[ContextSection], family: 
 
 
 def _row_of(tag: str, family: Family) -> ContextTag:
-    found = find_context_tag(tag, family)
+    found = require_context_tag_definition(tag, family)
     if found.role == "assistant" or found.tag == "boundary":
         raise InputError(f"{tag!r} is no section of a context: it is read, not assembled")
     return found
@@ -132,7 +132,9 @@ def _row_of(tag: str, family: Family) -> ContextTag:
 
 def convert_section_to_piece(section: ContextSection, kind: ContextTag) -> ContextPiece:
     """Render one section as a piece."""
-    text = wrap_in_tag(kind, escape_closing_tag(section.text.strip("\n"), kind), section.values)
+    text = wrap_unescaped_text_in_tag(
+        kind, escape_closing_tag(section.text.strip("\n"), kind), section.values
+    )
     return build_context_piece(
         kind.role, kind.tag, text, source=section.source, why=section.why or kind.when
     )
@@ -226,12 +228,12 @@ def build_piece_messages(pieces: Sequence[ContextPiece], family: Family) -> tupl
     """
     found: list[list[ContextPiece]] = []
     for each in pieces:
-        apart = find_context_tag(each.tag, family).apart
+        apart = require_context_tag_definition(each.tag, family).apart
         if (
             found
             and not apart
             and found[-1][0].role == each.role
-            and not find_context_tag(found[-1][0].tag, family).apart
+            and not require_context_tag_definition(found[-1][0].tag, family).apart
         ):
             found[-1].append(each)
         else:
@@ -357,7 +359,7 @@ def assemble_first_context(
 
 def build_memory_section(text: str, source: str, family: Family) -> ContextSection:
     """Turn the auto memory index, as recall frames it, into a section of the family."""
-    inner = unwrap_tag(text, find_context_tag(REMINDER_TAG, "file-native")) or text
+    inner = unwrap_tag(text, require_context_tag_definition(REMINDER_TAG, "file-native")) or text
     tag = "memory" if family == "rollout" else REMINDER_TAG
     return ContextSection(
         tag=tag, text=inner, source=source, why="memories of earlier sessions, one line each"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_markdown_lines
-from memorist.core.text_analysis import find_wide_encoding
+from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_lines_at_line_feeds
+from memorist.core.text_analysis import detect_utf16_or_utf32_mark
 from memorist.errors import StoreError
 from memorist.platforms.user_home import expand_user
 from memorist.ports import FileInfo, ReadableFileSystem
@@ -70,7 +70,9 @@ def find_instruction_import_problem(name: str, depth: int, hops: int, *, exists:
 
 def _fenced_blocks(text: str) -> Iterator[tuple[bool, str]]:
     """Split the text into stretches, each with whether it is fenced code."""
-    for fenced, lines in groupby(mark_fenced_code(split_markdown_lines(text)), key=itemgetter(1)):
+    for fenced, lines in groupby(
+        mark_fenced_code(split_lines_at_line_feeds(text)), key=itemgetter(1)
+    ):
         yield fenced, "".join(line for line, _ in lines)
 
 
@@ -109,7 +111,7 @@ _BINARY_PROBE_BYTES = 8_192
 """Bytes in which a NUL marks a binary file (git's own rule)."""
 
 
-class InstructionReadResult(Struct, frozen=True):
+class InstructionFileReadResult(Struct, frozen=True):
     """The result of reading.
 
     If the file was refused only `problem` is set; if it does not exist everything is empty.
@@ -161,7 +163,7 @@ def read_instruction_text(
     limit: int,
     inside: Sequence[Path] = (),
     whole: bool = True,
-) -> InstructionReadResult:
+) -> InstructionFileReadResult:
     """Read a file as text. With `inside`, its real path must lie in one of those real folders.
 
     With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes
@@ -170,18 +172,18 @@ def read_instruction_text(
     try:
         facts = files.lstat(path)
         if facts is None:
-            return InstructionReadResult()
+            return InstructionFileReadResult()
         real = real_paths.resolve_file(path, facts)
         if real != path and (facts := files.lstat(real)) is None:
-            return InstructionReadResult(problem="its link leads nowhere")
+            return InstructionFileReadResult(problem="its link leads nowhere")
         problem = _find_problem(real, facts, limit if whole else 0, inside)
         if problem:
-            return InstructionReadResult(real, problem=problem)
+            return InstructionFileReadResult(real, problem=problem)
         return _read_file(files, real, facts, limit)
     except FileNotFoundError:
-        return InstructionReadResult()
+        return InstructionFileReadResult()
     except (StoreError, ValueError) as error:
-        return InstructionReadResult(problem=str(error))
+        return InstructionFileReadResult(problem=str(error))
 
 
 def _find_problem(real: Path, facts: FileInfo, limit: int, inside: Sequence[Path]) -> str:
@@ -196,10 +198,10 @@ def _find_problem(real: Path, facts: FileInfo, limit: int, inside: Sequence[Path
 
 def _read_file(
     files: ReadableFileSystem, real: Path, facts: FileInfo, limit: int
-) -> InstructionReadResult:
+) -> InstructionFileReadResult:
     data = files.read(real, limit=limit)
-    if encoding := find_wide_encoding(data):
-        return InstructionReadResult(
+    if encoding := detect_utf16_or_utf32_mark(data):
+        return InstructionFileReadResult(
             real,
             data.decode(encoding, "replace").encode("utf-8", "replace"),
             (f"it is {encoding.upper()}, and was read as such",),
@@ -207,13 +209,13 @@ def _read_file(
         )
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data[:_BINARY_PROBE_BYTES]:
-        return InstructionReadResult(real, problem="it is a binary file")
+        return InstructionFileReadResult(real, problem="it is a binary file")
     try:
         cut = codecs.getincrementaldecoder("utf-8")().decode(data, final=len(data) >= facts.size)
-        return InstructionReadResult(real, cut.encode(), size=facts.size)
+        return InstructionFileReadResult(real, cut.encode(), size=facts.size)
     except UnicodeDecodeError as error:
         read = data.decode("utf-8", "replace").encode()
-        return InstructionReadResult(
+        return InstructionFileReadResult(
             real,
             read,
             (f"it is no UTF-8 (byte {error.start:,}); what could not be read is marked",),

@@ -38,7 +38,7 @@ from memorist.core.messages import (
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.tool_pairs import holds_same_objects
 from memorist.core.truncation import truncate_middle
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.openai_responses import CALL_ITEMS, OUTPUT_ITEMS
 from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, get_unknown_block_text
 from memorist.settings import Family
@@ -376,7 +376,7 @@ def normalize_history(
     messages: Iterable[Message], wire_format: str, *, tool_tokens: int = MAX_TOOL_TOKENS
 ) -> tuple[Message, ...]:
     """The history as it can be sent in this wire format (`anthropic`, `openai_responses`,
-    `openai_chat`). Raises FormatError for another.
+    `openai_chat`). Raises WireFormatError for another.
 
     Args:
         messages: The history, of any format, without the system prompt.
@@ -384,7 +384,9 @@ def normalize_history(
         tool_tokens: Longest output of a tool in estimated tokens.
     """
     if wire_format not in OWN_FORMATS:
-        raise FormatError(f"{wire_format} is no wire format; give one of {', '.join(OWN_FORMATS)}.")
+        raise WireFormatError(
+            f"{wire_format} is no wire format; give one of {', '.join(OWN_FORMATS)}."
+        )
     rules = NormalizationRules(format=wire_format, tool_tokens=tool_tokens)
     ordered = [
         new for message in messages if (new := normalize_message(message, rules)) is not None

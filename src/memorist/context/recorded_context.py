@@ -15,8 +15,8 @@ from memorist.context.claude_code_attachments import (
 )
 from memorist.context.context_pieces import ContextPiece, build_context_piece
 from memorist.context.context_tags import (
-    find_context_tag,
     identify_context_tag,
+    require_context_tag_definition,
     split_by_context_tags,
 )
 from memorist.core.messages import (
@@ -121,7 +121,9 @@ def build_recorded_pieces(recorded: RecordedWindow, family: Family) -> tuple[Con
     """
     found: list[ContextPiece] = []
     if recorded.head is not None and recorded.head.instructions:
-        kind = find_context_tag("base_instructions" if family == "rollout" else "static", family)
+        kind = require_context_tag_definition(
+            "base_instructions" if family == "rollout" else "static", family
+        )
         found.append(
             build_context_piece(
                 kind.role,
@@ -168,13 +170,13 @@ def _text_pieces(
         (why for start, why in OWN_MESSAGE_REASONS.items() if message.id.startswith(start)), ""
     )
     for kind, text in split_by_context_tags(block.text, message.role, family):
-        tag, why = (kind.tag, kind.when) if kind else describe_untagged_text(message, block)
+        tag, why = (kind.tag, kind.when) if kind else name_untagged_text(message, block)
         yield build_context_piece(
             message.role, tag, text, source="memorist" if ours else source, why=ours or why
         )
 
 
-def describe_untagged_text(message: Message, block: TextBlock) -> tuple[str, str]:
+def name_untagged_text(message: Message, block: TextBlock) -> tuple[str, str]:
     """Name a text that no tag identifies."""
     if message.role in _UNTAGGED:
         return _UNTAGGED[message.role], "known by its role alone: it has no tag"

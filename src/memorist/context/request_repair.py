@@ -15,7 +15,7 @@ def repair_request(request: JsonObject, wire_format: str) -> JsonObject:
     What is done is described in docs/world-state.md; no output is cut. A request that goes on from
     one the provider stored (`previous_response_id`, `conversation`) is left alone, since the calls
     of its outputs are there. The result is the same for the same history, so that the prompt cache
-    serves it. Raises FormatError for another format, or a request that is not of it.
+    serves it. Raises WireFormatError for another format, or a request that is not of it.
     """
     if request.get("previous_response_id") or request.get("conversation"):
         return request

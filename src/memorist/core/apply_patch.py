@@ -258,7 +258,7 @@ def find_patch_edits(patch: str) -> tuple[FileEdit, ...]:
     return tuple(changes)
 
 
-def find_diff_edit(path: str, diff: str) -> FileEdit:
+def extract_lines_changed_by_diff(path: str, diff: str) -> FileEdit:
     """The removed and added lines of a unified diff, or of search-and-replace blocks, of one
     file.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.core.apply_patch import FileEdit, find_diff_edit, find_patch_edits
+from memorist.core.apply_patch import FileEdit, extract_lines_changed_by_diff, find_patch_edits
 from memorist.core.messages import JsonObject
 
 MAX_INPUT_VALUE_CHARACTERS = 6_000
@@ -63,7 +63,7 @@ _TEXT_TAKING_TOOL = re.compile(
 """Tools with such names take a path and a text without writing the text to the file."""
 
 
-def to_limited_input_text(value: object) -> str:
+def cut_string_or_empty(value: object) -> str:
     """The value if it is a string, cut to the limit; else empty."""
     return value[:MAX_INPUT_VALUE_CHARACTERS] if isinstance(value, str) else ""
 
@@ -74,7 +74,7 @@ def find_file_path_in_tool_input(inputs: JsonObject) -> str:
         (
             path
             for key in _PATH_KEYS
-            if (path := to_limited_input_text(inputs.get(key))) and "\n" not in path
+            if (path := cut_string_or_empty(inputs.get(key))) and "\n" not in path
         ),
         "",
     )
@@ -87,8 +87,8 @@ def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit,
     for from_key, to_key in _MOVE_KEYS:
         if (
             ("move" in name or "rename" in name)
-            and (source := to_limited_input_text(inputs.get(from_key)))
-            and (target := to_limited_input_text(inputs.get(to_key)))
+            and (source := cut_string_or_empty(inputs.get(from_key)))
+            and (target := cut_string_or_empty(inputs.get(to_key)))
         ):
             return (FileEdit(source, new=target, kind="move"),)
     if not path:
@@ -114,7 +114,9 @@ def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit,
     diff = next((inputs[key] for key in _DIFF_KEYS if isinstance(inputs.get(key), str)), "")
     if diff:
         return (
-            find_patch_edits(diff) if "*** Begin Patch" in diff else (find_diff_edit(path, diff),)
+            find_patch_edits(diff)
+            if "*** Begin Patch" in diff
+            else (extract_lines_changed_by_diff(path, diff),)
         )
     return _find_single_edit(name, inputs, path)
 
@@ -142,4 +144,4 @@ def _parse_replacement(path: str, inputs: JsonObject) -> FileEdit | None:
         and not ({"insert_line", "line", "new_source", "cell_id", "insert_text"} & inputs.keys())
     ):
         return None
-    return FileEdit(path, old=to_limited_input_text(old), new=to_limited_input_text(new))
+    return FileEdit(path, old=cut_string_or_empty(old), new=cut_string_or_empty(new))

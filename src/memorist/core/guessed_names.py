@@ -19,7 +19,7 @@ PUBLIC_NAMES = {
         ),
         _ENGINE,
     ),
-    **dict.fromkeys(("FormatError", "SettingsError", "StoreError", "UsageError"), _ERRORS),
+    **dict.fromkeys(("WireFormatError", "SettingsError", "StoreError", "UsageError"), _ERRORS),
     **dict.fromkeys(("Clock", "FileSystem", "Model"), _PORTS),
     "AsyncSession": "memorist.Session is the session with an event loop, BlockingSession without",
     "AutoMemory": "memorist.auto_memory.auto_memory has it; engine.memory(folder) gives one",

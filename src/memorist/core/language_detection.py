@@ -94,7 +94,7 @@ _COMBINING_ACCENT = lazy_pattern(
 """Accents, the vowel signs of Hebrew and Arabic, which are seldom written, and joiners."""
 
 
-def detect_language(text: str) -> str:
+def detect_snowball_language(text: str) -> str:
     """Return the language of a text, as Snowball calls it; `english` where in doubt."""
     lowered = text[:MAX_DETECTED_CHARS].lower()
     words = set(_WORD.findall(lowered))

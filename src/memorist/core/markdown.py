@@ -64,7 +64,7 @@ def _normalize_title(title: str) -> str:
     return " ".join(title.lower().split())
 
 
-def split_markdown_lines(text: str) -> list[str]:
+def split_lines_at_line_feeds(text: str) -> list[str]:
     """The lines, each with its end; only a line feed ends one."""
     return _LINE.findall(text)
 

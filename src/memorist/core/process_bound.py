@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from memorist.core.guessed_names import ATTRIBUTES
 
 
-class ProcessBound:
+class NotPicklable:
     """Cannot be pickled or copied, for a pool of processes or a cache; says what to do instead. So
     does a name that it does not have and other libraries do.
     """

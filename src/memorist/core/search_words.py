@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from memorist.core.language_detection import (
-    detect_language,
     detect_language_by_script,
+    detect_snowball_language,
     fold_case_and_accents,
     stem_in_language,
 )
@@ -131,7 +131,7 @@ def extract_words_with_keys(text: str) -> Iterator[tuple[str, str]]:
 
     A word of a text in a language other than English is followed by its stem there.
     """
-    language = detect_language(text)
+    language = detect_snowball_language(text)
     for key, spelled in _extract_words(text):
         yield key, spelled
         if language != "english" and spelled.isalpha() and not _UNSPACED_RUN.search(spelled):

@@ -11,7 +11,11 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens, to_comparable_names
+from memorist.core.text_analysis import (
+    analyze_text,
+    estimate_o200k_tokens,
+    normalize_names_for_comparison,
+)
 
 MAX_EXAMINED_CHARACTERS = 10_000
 """Characters of one text that are examined: half from its start, half from its end. Keeps the cost
@@ -109,7 +113,7 @@ def analyze_sentence(text: str, *, bullet: bool = False) -> AnalyzedSentence:
         text,
         found.stems,
         found.names,
-        to_comparable_names(found.names),
+        normalize_names_for_comparison(found.names),
         estimate_o200k_tokens(text),
         bullet,
         found.has_cue,

@@ -213,7 +213,7 @@ def _identifiers_in_word(bare: str) -> tuple[str, ...]:
     )
 
 
-def to_comparable_names(found: tuple[str, ...]) -> frozenset[str]:
+def normalize_names_for_comparison(found: tuple[str, ...]) -> frozenset[str]:
     """Names in the form in which they are compared: a path by its last part, all lower case."""
     if found:
         return frozenset([name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found])
@@ -259,7 +259,7 @@ _WIDE_ENCODINGS = (
 """Byte order marks, longer ones first, since one is a prefix of another."""
 
 
-def find_wide_encoding(data: bytes) -> str:
+def detect_utf16_or_utf32_mark(data: bytes) -> str:
     """Return the encoding, UTF-16 or UTF-32, that a file's byte order mark names; empty for none."""
     return next((name for mark, name in _WIDE_ENCODINGS if data.startswith(mark)), "")
 
@@ -273,7 +273,7 @@ def decode_file_text(data: bytes) -> str:
     invalid bytes `encode_file_text_as_utf8` writes back. Parts in UTF-16 without a mark, as `>>` of
     PowerShell appends them, are decoded as such.
     """
-    wide = find_wide_encoding(data)
+    wide = detect_utf16_or_utf32_mark(data)
     if wide:
         return data.decode(wide, "replace")
     parts = []

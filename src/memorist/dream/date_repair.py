@@ -31,7 +31,7 @@ def is_date_repair_candidate(topic: MemoryFile) -> bool:
     if topic.kind is not MemoryKind.PROJECT or topic.provenance.status != "active":
         return False
     return (
-        make_line_dates_absolute(topic.body, dict.fromkeys(topic.body.splitlines(), 0.0))
+        resolve_dates_by_line_times(topic.body, dict.fromkeys(topic.body.splitlines(), 0.0))
         != topic.body
     )
 
@@ -47,7 +47,7 @@ def make_description_dates_absolute(description: str, text: str, times: Mapping[
     return description
 
 
-def make_line_dates_absolute(text: str, times: Mapping[str, float]) -> str:
+def resolve_dates_by_line_times(text: str, times: Mapping[str, float]) -> str:
     """Make the dates of each line absolute by when it was written (seconds since the epoch, UTC);
     lines without a time stay.
     """

@@ -20,13 +20,13 @@ from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.daily_log import DailyLogs
-from memorist.dream.dream_answer_form import build_dream_form
+from memorist.dream.dream_answer_form import build_dream_form_task
 from memorist.dream.dream_gates import (
     DreamGateClosed,
     DreamGateFacts,
     DreamGateNeedsFact,
     DreamGatesOpen,
-    TriggeringSessionFacts,
+    DreamTriggerSessionProperties,
     judge_dream_gates,
     select_changed_session_ids,
 )
@@ -45,7 +45,7 @@ from memorist.dream.dream_review import (
     review_model_changes,
 )
 from memorist.dream.dream_workspace import (
-    DreamWorkspace,
+    DreamDependencies,
     PreparedDream,
     append_to_dream_journal,
     apply_dream,
@@ -75,7 +75,7 @@ from memorist.settings import DreamSettings
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.overlay_files import OverlayFiles
 from memorist.telemetry.tracing import decorate_work_for_tracing
-from memorist.transcript_analysis.answer_check import AnswerLineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineChecker
 
 DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)
@@ -116,7 +116,7 @@ class DreamExtension(SessionExtension):
         self._past_sessions = past_sessions
         """Returns all sessions of the project."""
         self._uses = uses
-        self._host = TriggeringSessionFacts(
+        self._host = DreamTriggerSessionProperties(
             is_remote=context.host.remote,
             is_interactive=context.host.interactive,
             is_main_session=context.host.main,
@@ -130,9 +130,9 @@ class DreamExtension(SessionExtension):
         """The current settings: a flag may change them during a session."""
         return self._runtime.flags.apply_to_section(self._runtime.settings.dream)
 
-    def _workspace(self) -> DreamWorkspace:
+    def _workspace(self) -> DreamDependencies:
         runtime = self._runtime
-        return DreamWorkspace(
+        return DreamDependencies(
             layout=self._layout,
             project=self._context.project,
             files=runtime.files,
@@ -249,7 +249,7 @@ class DreamExtension(SessionExtension):
 
     async def _apply(
         self,
-        workspace: DreamWorkspace,
+        workspace: DreamDependencies,
         fork: _DreamForkResult,
         why: str,
         began: float,
@@ -368,7 +368,7 @@ class DreamExtension(SessionExtension):
             for path, data in copied.items()
             if data != ruled.get(path)
         }
-        check = AnswerLineCheck(material.text, load_prompt("dream/dream"))
+        check = AnswerLineChecker(material.text, load_prompt("dream/dream"))
         sessions = "\n".join(
             (*(each.text for each in material.utterances), *(text for _, text in prepared.logs))
         )
@@ -378,7 +378,7 @@ class DreamExtension(SessionExtension):
         self, model: Model, known: DreamMaterial, material: FittedDreamMaterial
     ) -> FormTask:
         window, prompt = await discover_window(model), load_prompt("dream/dream_form")
-        return build_dream_form(known, material, prompt, window=window)
+        return build_dream_form_task(known, material, prompt, window=window)
 
     def _build_fork_spec(
         self, prepared: PreparedDream, material: FittedDreamMaterial, why: str

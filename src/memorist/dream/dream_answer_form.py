@@ -22,16 +22,16 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word
 from memorist.dream.dream_prompt import DreamMaterial, FittedDreamMaterial, UserUtterance
-from memorist.dream.dream_review import covers_whole_memory
+from memorist.dream.dream_review import contains_whole_memory
 from memorist.forks.answer_form import (
     FormTask,
     build_object_list_schema,
     build_object_schema,
-    list_answer_objects,
+    coerce_to_object_list,
     read_numbers_up_to,
 )
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
@@ -64,7 +64,7 @@ class _ShownMemories(Struct, frozen=True):
         return str(self.folder / topic.path)
 
 
-def build_dream_form(
+def build_dream_form_task(
     material: DreamMaterial, fitted: FittedDreamMaterial, instruction: str, *, window: int
 ) -> FormTask:
     """The form over the memories of `fitted` that fit the window, most important first; a window
@@ -73,13 +73,13 @@ def build_dream_form(
     room = min(MAX_FORM_TOKENS, window // FORM_WINDOW_DIVISOR) if window else MAX_FORM_TOKENS
     shown = _select_memories(material, fitted, room)
 
-    def read(answer: JsonObject) -> TextEdits:
+    def read(answer: JsonObject) -> ParsedAnswerEdits:
         dropped: list[str] = []
         calls: tuple[EditFileCall | WriteFileCall, ...] = (
             *_retire_repeats(shown, answer.get("same"), dropped),
             *_correct_sentences(shown, answer.get("corrections"), dropped),
         )
-        return TextEdits(calls, dropped=tuple(dict.fromkeys(dropped)))
+        return ParsedAnswerEdits(calls, dropped=tuple(dict.fromkeys(dropped)))
 
     return FormTask(
         instruction=instruction.strip(),
@@ -148,13 +148,13 @@ def _retire_repeats(
 ) -> Iterator[WriteFileCall]:
     """Retire each memory of a group all of which another one of it says."""
     retired: set[str] = set()
-    for group in list_answer_objects(given)[:MAX_GROUPS]:
+    for group in coerce_to_object_list(given)[:MAX_GROUPS]:
         numbers = read_numbers_up_to(group.get("numbers"), len(shown.topics))
         topics = [shown.topics[number - 1] for number in numbers]
         for topic in reversed(topics):
             others = [each for each in topics if each is not topic and each.path not in retired]
             fuller = next(
-                (each for each in others if covers_whole_memory(each.body, topic.body)), None
+                (each for each in others if contains_whole_memory(each.body, topic.body)), None
             )
             if fuller is not None and topic.path not in retired:
                 retired.add(topic.path)
@@ -168,7 +168,7 @@ def _correct_sentences(
     shown: _ShownMemories, given: object, dropped: list[str]
 ) -> Iterator[EditFileCall]:
     """Replace each sentence that a saying about its memory proves wrong."""
-    for each in list_answer_objects(given)[:MAX_CORRECTIONS]:
+    for each in coerce_to_object_list(given)[:MAX_CORRECTIONS]:
         numbers = read_numbers_up_to(each.get("number"), len(shown.topics))
         sayings = read_numbers_up_to(each.get("saying"), len(shown.sayings))
         old, new = (str(each.get(key) or "").strip() for key in ("old", "new"))

@@ -27,7 +27,7 @@ Gate = Literal["on", "time", "scan", "sessions"]
 _HOUR, _MINUTE = 3_600.0, 60.0
 
 
-class TriggeringSessionFacts(Struct, frozen=True, kw_only=True):
+class DreamTriggerSessionProperties(Struct, frozen=True, kw_only=True):
     """What is known of the session without I/O; each of these can close the first gate
     (Claude Code).
     """
@@ -52,7 +52,7 @@ class DreamGateFacts(Struct, frozen=True, kw_only=True):
     """The facts known so far. Times are seconds since the epoch."""
 
     now: float
-    host: TriggeringSessionFacts = TriggeringSessionFacts()
+    host: DreamTriggerSessionProperties = DreamTriggerSessionProperties()
     scanned: float | None = None
     """When this process last scanned for sessions; None for never."""
     last: float | UnsetType | None = UNSET
@@ -120,7 +120,7 @@ def judge_dream_gates(
     return _judge_sessions(known.sessions, last, known.now, settings)
 
 
-def _reason_off(host: TriggeringSessionFacts, settings: DreamSettings) -> str:
+def _reason_off(host: DreamTriggerSessionProperties, settings: DreamSettings) -> str:
     """Return why the first gate is closed; empty if it is open."""
     reasons = {
         "consolidation is switched off (dream.enabled)": not settings.enabled,

@@ -27,7 +27,7 @@ class MemoryRemovalQuestion(Struct, frozen=True, kw_only=True):
     """Identifies the two texts: the same question is asked once, until one of them changes."""
 
 
-def choose_removal_questions(
+def choose_removal_questions_for_user(
     found: Iterable[MemoryRemovalQuestion],
     *,
     asked: Collection[str],

@@ -29,8 +29,8 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LETTERS, parse_word_list
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
-from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import AnswerLineChecker, CoveredLineDetector
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
 """All that a model leaves of a memory which it retires."""
@@ -62,7 +62,7 @@ def review_model_changes(
     changed: Mapping[str, tuple[bytes | None, bytes | None]],
     before: Mapping[str, bytes],
     settings: DreamSettings,
-    check: AnswerLineCheck,
+    check: AnswerLineChecker,
     sessions: str = "",
 ) -> ReviewedChanges:
     """Sort the differences between the folder (`before`: every memory) and the copy.
@@ -149,7 +149,7 @@ def _find_loss(change: MemoryChange, left: Mapping[str, str], known: str, sessio
     if change.after is None:
         body = _read_body(change.path, change.before)
         others = (text for path, text in left.items() if path != change.path)
-        is_said = any(covers_whole_memory(text, body) for text in others)
+        is_said = any(contains_whole_memory(text, body) for text in others)
         return "" if is_said else "no other memory says what it says"
     return _find_lost_name(change.path, change.before, known) or _find_lost_sentence(
         change.path, change.before, tuple(left.values()), sessions
@@ -160,7 +160,7 @@ def _find_lost_name(path: str, old: bytes, known: str) -> str:
     """Return why a rewritten memory may not stand: a file or identifier of it is in no memory any
     more, and the sessions say nothing of it.
     """
-    present = NamePresence(known)
+    present = NameOccurrenceLookup(known)
     lost = sorted(
         name for name in find_recognizable_names(_read_body(path, old)) if not present[name]
     )
@@ -216,7 +216,7 @@ def _overlay(before: Mapping[str, bytes], changes: Sequence[MemoryChange]) -> di
     return {**before, **{each.path: each.after or b"" for each in changes}}
 
 
-def covers_whole_memory(text: str, body: str) -> bool:
+def contains_whole_memory(text: str, body: str) -> bool:
     """Tell whether a text, or a line of it, holds every word of a memory, rules out the same and
     keeps what comes before what: "do not use it" holds every word of "use it".
     """

@@ -26,8 +26,8 @@ from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
     NeedsReview,
-    collect_review_and_refusal_reasons,
     judge_memory_change,
+    list_reasons_of_verdicts,
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.dream.daily_log import DailyLogs
@@ -66,7 +66,7 @@ MAX_WRITE_TRIES = 3
 """How often a dream starts over because a file changed meanwhile."""
 
 
-class DreamWorkspace(Struct, frozen=True, kw_only=True):
+class DreamDependencies(Struct, frozen=True, kw_only=True):
     """The folder and the dependencies for working on it."""
 
     layout: MemoryLayout
@@ -103,7 +103,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
+def open_project_memory_for_dream(workspace: DreamDependencies) -> Iterator[AutoMemory]:
     """Open the memory for the calling thread."""
     memory = AutoMemory(
         workspace.layout,
@@ -121,13 +121,15 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
 
 @PROMPT_IN_PROGRESS.background_work()
 def prepare_dream(
-    workspace: DreamWorkspace, past: Sequence[PastSessionLocation] = (), chosen: Sequence[str] = ()
+    workspace: DreamDependencies,
+    past: Sequence[PastSessionLocation] = (),
+    chosen: Sequence[str] = (),
 ) -> PreparedDream:
     """Read the folder and work out what rules prove; for a model, also what it may learn from the
     `chosen` sessions. Raises StoreError.
     """
     instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
-    with open_dream_memory(workspace) as memory:
+    with open_project_memory_for_dream(workspace) as memory:
         found = read_folder_for_dream(
             memory,
             workspace.files,
@@ -163,7 +165,7 @@ def prepare_dream(
 
 @PROMPT_IN_PROGRESS.background_work()
 def apply_dream(
-    workspace: DreamWorkspace,
+    workspace: DreamDependencies,
     model: ReviewedChanges,
     evidence: WriteEvidence,
     *,
@@ -179,7 +181,7 @@ def apply_dream(
     for left in reversed(range(MAX_WRITE_TRIES)):
         events: list[Event] = []
         try:
-            with open_dream_memory(workspace) as memory:
+            with open_project_memory_for_dream(workspace) as memory:
                 return _DreamWriter(workspace, memory, model, evidence, events).write(
                     instructions, dry_run=dry_run
                 ), events
@@ -192,7 +194,7 @@ def apply_dream(
 class _DreamWriter:
     def __init__(
         self,
-        workspace: DreamWorkspace,
+        workspace: DreamDependencies,
         memory: AutoMemory,
         model: ReviewedChanges,
         behind: WriteEvidence,
@@ -352,7 +354,7 @@ class _DreamWriter:
         ]
         blocked += questions
         refused = [
-            (each.path, collect_review_and_refusal_reasons([each]))
+            (each.path, list_reasons_of_verdicts([each]))
             for each in verdicts
             if not isinstance(each, AcceptedChange | NeedsReview)
         ]
@@ -394,7 +396,7 @@ def _stale_mark(stale: MemoryWithChangedAnchors) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
 
 
-def append_to_dream_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
+def append_to_dream_journal(workspace: DreamDependencies, report: DreamReport) -> None:
     """Append a dream to the journal.
 
     If the disk refuses, only the entry is lost: the history has the change.

@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import MEMORIST_KEY, USER_KINDS, MemoryFil
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import mark_fenced_code, split_markdown_lines
+from memorist.core.markdown import mark_fenced_code, split_lines_at_line_feeds
 
 
 def mark_prose_lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -20,7 +20,7 @@ def mark_prose_lines(text: str) -> Iterator[tuple[str, bool]]:
 
     Fenced and indented code is not; an unclosed fence reaches to the end.
     """
-    for line, fenced in mark_fenced_code(split_markdown_lines(text)):
+    for line, fenced in mark_fenced_code(split_lines_at_line_feeds(text)):
         yield line, not (fenced or line.startswith(("    ", "\t")))
 
 

@@ -111,7 +111,9 @@ def _compare_statements(one: _MemoryStatement, other: _MemoryStatement) -> str:
     return ""
 
 
-def find_removal_questions(memories: Iterable[DatedMemory]) -> Iterator[MemoryRemovalQuestion]:
+def find_conflicting_or_duplicate_memories(
+    memories: Iterable[DatedMemory],
+) -> Iterator[MemoryRemovalQuestion]:
     """Yield pairs of memories that contradict each other, or may say the same, with the one
     proposed for removal.
     """
@@ -188,7 +190,7 @@ def _question_mark(topic: MemoryFile, other: bytes) -> str:
     ).hexdigest()[:16]
 
 
-def find_conflicts_with_instructions(
+def compare_memories_with_instructions(
     memories: Sequence[DatedMemory], instructions: Sequence[InstructionSource]
 ) -> Iterator[MemoryRemovalQuestion | DreamRemark]:
     """Compare memories with the lines of the instruction files: what is already stated there, and

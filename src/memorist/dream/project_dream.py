@@ -18,7 +18,7 @@ from memorist.store.memory_uses import sum_memory_uses
 from memorist.store.session_rows import list_sessions
 
 
-def open_dream_extension(memory: AutoMemory, context: SessionContext) -> DreamExtension:
+def build_dream_extension(memory: AutoMemory, context: SessionContext) -> DreamExtension:
     """Build the dream of a memory, either for the end of a session's turns or for a command."""
     runtime, where = context.runtime, memory.layout
     folders: dict[str, Path | None] = {}

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
+from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header_values
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text_as_utf8
-from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
+from memorist.dream.date_repair import make_description_dates_absolute, resolve_dates_by_line_times
 from memorist.dream.dream_input import DreamInput
-from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions
+from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions_for_user
 from memorist.dream.duplicate_memories import (
     are_equal_memories,
     compute_memory_merge_key,
@@ -30,8 +30,8 @@ from memorist.dream.memory_conflicts import (
     TRUST_ORDER,
     DatedMemory,
     DreamRemark,
-    find_conflicts_with_instructions,
-    find_removal_questions,
+    compare_memories_with_instructions,
+    find_conflicting_or_duplicate_memories,
 )
 from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 
@@ -66,7 +66,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
             topic = now[path]
             edited = _edit_topic(
                 topic,
-                make_line_dates_absolute(topic.body, times),
+                resolve_dates_by_line_times(topic.body, times),
                 make_description_dates_absolute(_header_description(topic), topic.body, times),
             )
             _replace_topic(
@@ -91,13 +91,13 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
         if topic.provenance.status == "active"
     ]
     found = [
-        *find_conflicts_with_instructions(known, snapshot.instructions),
-        *find_removal_questions(PROMPT_IN_PROGRESS.iterate_between_prompts(known)),
+        *compare_memories_with_instructions(known, snapshot.instructions),
+        *find_conflicting_or_duplicate_memories(PROMPT_IN_PROGRESS.iterate_between_prompts(known)),
     ]
     return DreamPlan(
         changes=(*real, *removals),
         acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
-        questions=choose_removal_questions(
+        questions=choose_removal_questions_for_user(
             (each for each in found if isinstance(each, MemoryRemovalQuestion)),
             asked=snapshot.asked_question_keys,
             waiting=snapshot.questioned_paths,
@@ -156,7 +156,7 @@ def _edit_topic(topic: MemoryFile, body: str, description: str) -> MemoryFile:
     )
     new = " ".join(description.split())
     if new and description != _header_description(topic):
-        return with_header(edited, {"description": new})
+        return with_header_values(edited, {"description": new})
     return edited
 
 

@@ -29,7 +29,7 @@ from memorist.platforms.background_thread import (
     MAX_PROMPT_WAIT_SECONDS,
     MIN_WORK_SECONDS,
     PROMPT_IN_PROGRESS,
-    start_background_thread,
+    start_thread_awaited_at_exit,
 )
 
 STEP_PAUSE_SECONDS = 0.001
@@ -81,7 +81,7 @@ class BackgroundSteps:
                 return
             if self._steps is None or self._thread is not None:  # in a child of fork: from the top
                 self._steps = self._begin()
-            self._thread = start_background_thread(
+            self._thread = start_thread_awaited_at_exit(
                 self._run, self._steps, name=self._name, stopping=self._stopping
             )
 

@@ -22,7 +22,7 @@ from memorist.dream.dream_gates import (
     DreamGateFacts,
     DreamGateNeedsFact,
     DreamGatesOpen,
-    TriggeringSessionFacts,
+    DreamTriggerSessionProperties,
     judge_dream_gates,
     select_changed_session_ids,
 )
@@ -51,7 +51,7 @@ from memorist.store.sqlite_database import convert_sqlite_errors
 from memorist.store.state_database import (
     SqliteStateDatabase,
     StateDatabase,
-    is_shared_state_setting,
+    is_server_database_setting,
     open_state_database,
 )
 from memorist.system import SystemClock
@@ -74,7 +74,7 @@ def find_due_rollout_work(context: DueWorkContext) -> list[DueWork]:
 
     Raises StoreError, SettingsError for an invalid `state`.
     """
-    if not is_shared_state_setting(context.settings.state):
+    if not is_server_database_setting(context.settings.state):
         return list(
             _due_rollouts(context, SqliteStateDatabase(context.database, lambda: context.now))
         )
@@ -193,7 +193,7 @@ def _open_gate(
 ) -> DreamGatesOpen | None:
     known = DreamGateFacts(
         now=context.now,
-        host=TriggeringSessionFacts(),
+        host=DreamTriggerSessionProperties(),
         last=DreamLock(where, SystemClock()).last_dream_time(),
     )
     verdict = judge_dream_gates(known, context.settings.dream)

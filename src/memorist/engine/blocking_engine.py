@@ -23,7 +23,7 @@ from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
-from memorist.core.process_bound import ProcessBound
+from memorist.core.process_bound import NotPicklable
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.errors import UsageError
@@ -115,7 +115,7 @@ class EventLoopThread:
                 self._thread.join(seconds)
 
 
-class BlockingSession(ProcessBound):
+class BlockingSession(NotPicklable):
     """A `Session` whose calls wait for their results; one conversation, used by one thread at a
     time. A context manager that closes it.
     """
@@ -156,14 +156,14 @@ class BlockingSession(ProcessBound):
     def prepare(self, request: JsonObject) -> JsonObject:
         """As `Session.prepare`: take the request that is about to be sent, return the one to send.
 
-        Raises FormatError when the request is not of the session's format.
+        Raises WireFormatError when the request is not of the session's format.
         """
         return self._loop.run(lambda: self._session.prepare(request))
 
     def observe(self, reply: object) -> None:
         """As `Session.observe`: take the model's reply, the SDK's object or its JSON.
 
-        Raises FormatError when the reply is not of the session's format.
+        Raises WireFormatError when the reply is not of the session's format.
         """
         self._loop.run(lambda: self._session.observe(reply))
 
@@ -264,7 +264,7 @@ class AsyncEngine(Protocol):
         ...
 
 
-class BlockingMemorist(ProcessBound):
+class BlockingMemorist(NotPicklable):
     """What `with Memorist(…) as engine` gives: the engine with calls that wait for their results.
 
     May be used from several threads, a session at a time from one.

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_snapshot import (
-    WorldSnapshot,
+    CurrentWorldState,
     add_removed_sections,
     build_world_sections,
     load_first_context,
@@ -62,7 +62,7 @@ from memorist.settings import Family
 from memorist.skills.skill_catalogue import build_catalogue_section
 from memorist.skills.skill_discovery import CachingSkillDiscovery, DiscoveredSkills
 from memorist.skills.skill_invocation import build_mentioned_skill_messages
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 MEMORY_INDEX_SOURCE = "auto memory"
 """Source of the piece that holds the project's memory index."""
@@ -98,7 +98,7 @@ class ContextExtension(SessionExtension):
         self._world_state: SentWorldState = EMPTY_WORLD_STATE
         self._first_state: SentWorldState = EMPTY_WORLD_STATE
         """The world state that the first context told."""
-        self._last_snapshot: WorldSnapshot | None = None
+        self._last_snapshot: CurrentWorldState | None = None
         self._sections: tuple[WorldSection, ...] = ()
         self._compared_sections: tuple[WorldSection, ...] | None = None
         """The sections as they were last compared."""
@@ -222,7 +222,7 @@ class ContextExtension(SessionExtension):
 
     def _read_world_state(self) -> SentWorldState:
         return restore_world_state(
-            transcript_format.read_session(DecodedLineFile(self._log.context.layout.transcript))
+            transcript_format.read_session(UnpackedUtf8Lines(self._log.context.layout.transcript))
         )
 
     def _assemble_first(self) -> None:
@@ -254,8 +254,8 @@ class ContextExtension(SessionExtension):
         self._log.add_entry(WorldStateRecord(full=True, state=self._world_state.values))
 
     @property
-    def _snapshot(self) -> WorldSnapshot:
-        return self._last_snapshot or WorldSnapshot(
+    def _snapshot(self) -> CurrentWorldState:
+        return self._last_snapshot or CurrentWorldState(
             family=self._family, environment=SessionEnvironment(environments=())
         )
 
@@ -291,7 +291,7 @@ class ContextExtension(SessionExtension):
         around = add_permissions_to_environment(
             allowed, replace(seen.environment, model=model, git=self._first_git_state)
         )
-        self._last_snapshot = WorldSnapshot(
+        self._last_snapshot = CurrentWorldState(
             family=self._family,
             environment=around,
             instructions=seen.instructions,

@@ -19,8 +19,8 @@ from memorist.context.context_pieces import (
     OmittedSource,
     PieceStatus,
     PieceWithStatus,
+    apply_model_token_factor,
     diff_context_pieces,
-    scale_piece_tokens_to_model,
 )
 from memorist.context.context_snapshot import load_first_context
 from memorist.context.first_context_assembly import assemble_first_context, build_memory_section
@@ -41,7 +41,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.context_window import DEFAULT_WINDOW
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
-from memorist.recall.session_recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompt_templates
 from memorist.recall.shown_index import build_shown_index
 from memorist.rollouts.rollout_memory import load_rollout_memory_view
 from memorist.rollouts.summary_composition import SUMMARY_FILE
@@ -54,7 +54,7 @@ from memorist.skills.skill_catalogue import (
 from memorist.skills.skill_file import load_skill_prompts
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 
 class ContextListing(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ def list_first_context(
         family=family,
         turn=1,
         model=model,
-        pieces=scale_piece_tokens_to_model(context.pieces, model),
+        pieces=apply_model_token_factor(context.pieces, model),
         left_out=(*context.left_out, *missed),
     )
 
@@ -154,7 +154,7 @@ def _list_memories(engine: Memorist, folder: Path, family: Family) -> Iterator[C
         yield structs.replace(section, why="memory of past sessions")
     if settings.uses_auto_memory and settings.recall.enabled:
         memory = engine.memory(str(folder))
-        shown = build_shown_index(memory, load_recall_prompts())
+        shown = build_shown_index(memory, load_recall_prompt_templates())
         if shown is not None:
             yield build_memory_section(shown.text, str(memory.layout.index), family)
 
@@ -189,11 +189,9 @@ def list_recorded_context_at_turn(
         family=family,
         turn=number,
         model=model,
-        pieces=scale_piece_tokens_to_model(
-            (*first, *build_recorded_pieces(recorded, family)), model
-        ),
+        pieces=apply_model_token_factor((*first, *build_recorded_pieces(recorded, family)), model),
         left_out=attachments.list_omitted_attachments(),
-        before=scale_piece_tokens_to_model(before, model) if compares else None,
+        before=apply_model_token_factor(before, model) if compares else None,
     )
 
 
@@ -216,7 +214,7 @@ def read_entries_shown_to_model(path: Path) -> list[TranscriptEntry]:
     What was injected before a compaction is no longer known. Raises StoreError.
     """
     layout = SessionLayout(path.parent)
-    left = drop_rolled_back_entries(read_session(DecodedLineFile(path)))
+    left = drop_rolled_back_entries(read_session(UnpackedUtf8Lines(path)))
     if path.name == layout.transcript.name:
         return list(_interleave(left, _group_injected(layout)))
     return left

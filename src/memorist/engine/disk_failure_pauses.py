@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memorist.errors import StoreError
 from memorist.ports import Clock
-from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS, is_storage_failure
+from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS, is_database_or_disk_error
 
 
 class DiskFailurePauses:
@@ -24,7 +24,7 @@ class DiskFailurePauses:
 
     def pause_after(self, error: BaseException, *, home: str, session: str) -> None:
         """Pause the home after a failure of its disk, the session after one of its own files."""
-        if is_storage_failure(error):
+        if is_database_or_disk_error(error):
             self._pause(home)
         elif isinstance(error, StoreError):
             self._pause(session)

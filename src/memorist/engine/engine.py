@@ -29,16 +29,16 @@ from typing import Self, TypeVar
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
 from memorist.budget.budget_governor import update_hold_from_rate_limits
 from memorist.config import apply_project_settings, is_disabled_by_environment, load_settings
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.bounded_collections import LruCache
 from memorist.core.messages import Message
-from memorist.core.process_bound import ProcessBound
+from memorist.core.process_bound import NotPicklable
 from memorist.dream.dream import DreamExtension
-from memorist.dream.project_dream import open_dream_extension
+from memorist.dream.project_dream import build_dream_extension
 from memorist.engine.background_loading import PATTERN_LOADING
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.callback_guards import guard_listener
@@ -48,7 +48,7 @@ from memorist.engine.memory_extension import MemoryExtension, open_memory_extens
 from memorist.engine.memory_holdout import (
     decide_and_record_holdout,
     has_auto_memory,
-    has_past_session_memory,
+    is_past_session_memory_enabled,
 )
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
@@ -69,17 +69,17 @@ from memorist.engine.shared_session_lease import SharedSessionLease, open_shared
 from memorist.engine.worker_process import (
     is_temporary_home,
     reap_if_exited,
-    start_worker_if_due,
+    start_worker_unless_recently_started,
     stop_worker,
 )
 from memorist.errors import SessionInUse, StoreError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
-from memorist.flags.flag_file import open_flags_file
-from memorist.flags.flag_lookup import Flags, FlagSource
+from memorist.flags.flag_file import create_flag_source_from_settings
+from memorist.flags.flag_lookup import FlagProvider, Flags
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.embedder import get_embedder_if_wanted
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.recall.memory_search import (
@@ -109,10 +109,10 @@ from memorist.store.session_memory_mode import (
     record_memory_off_session,
 )
 from memorist.store.session_removal import remove_session_copies
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 from memorist.store.state_database import (
     StateDatabase,
-    is_shared_state_setting,
+    is_server_database_setting,
     open_state_database,
 )
 from memorist.system import SystemClock
@@ -136,7 +136,7 @@ HANDOVER_STEP_SECONDS = 0.02
 """Wait between two tries, in seconds."""
 
 
-class Memorist(ProcessBound):
+class Memorist(NotPicklable):
     """The engine of one process. Holds no conversation itself; any number of sessions may be open
     at once.
 
@@ -146,8 +146,8 @@ class Memorist(ProcessBound):
         home: folder of all data; None for the settings' home.
         settings: all settings; None reads the user's file and the environment, and for each session
             its project's file.
-        flags: source of feature flags (`memorist.flags.flag_lookup.FlagSource`); None for the file
-            that the settings name.
+        flags: source of feature flags (`memorist.flags.flag_lookup.FlagProvider`); None for the
+            file that the settings name.
         clock: clock and file system, for tests and unusual hosts.
 
     Raises SettingsError for settings that cannot be used, ModelNameError for a model string that
@@ -160,7 +160,7 @@ class Memorist(ProcessBound):
         model: str | Model | None = None,
         home: str | os.PathLike[str] | None = None,
         settings: Settings | None = None,
-        flags: FlagSource | None = None,
+        flags: FlagProvider | None = None,
         clock: Clock | None = None,
         files: FileSystem | None = None,
     ) -> None:
@@ -192,9 +192,9 @@ class Memorist(ProcessBound):
         self._shared_sessions = open_shared_sessions(self.settings.shared_sessions)
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
-        self._home = HomeMemories(self.settings, files=self._files, clock=self._clock)
+        self._home = ProjectMemoryOpener(self.settings, files=self._files, clock=self._clock)
         self.layout = self._home.layout
-        source = open_flags_file(self.settings.flags) if flags is None else flags
+        source = create_flag_source_from_settings(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._open_model(model)
         subscribe_to_rate_limits(self._model, self._on_rate_limits)
         self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
@@ -226,7 +226,7 @@ class Memorist(ProcessBound):
 
     def _open_model(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
-            return open_model(
+            return create_model_from_string(
                 model or self.settings.model, self.settings.models, clock=self._clock
             ), True
         return model, False
@@ -308,7 +308,7 @@ class Memorist(ProcessBound):
         try:
             opened = await self._open_in_turn(lambda: open_at(given))
         except StoreError as error:
-            if given is not None or not is_storage_failure(error):
+            if given is not None or not is_database_or_disk_error(error):
                 raise
             opened = await open_at(self._unsaved.make_folder(home, error))
         self._sessions.add(opened)
@@ -367,7 +367,7 @@ class Memorist(ProcessBound):
         try:
             opened = open_at(None)
         except StoreError as error:
-            if not is_storage_failure(error):
+            if not is_database_or_disk_error(error):
                 raise
             opened = open_at(self._unsaved.make_folder(home, error), str(error))
         self._sessions.add(opened)
@@ -389,14 +389,14 @@ class Memorist(ProcessBound):
         held_out = decide_and_record_holdout(context)
         memory = self._open_memory_extension(log, auto_memory, held_out=held_out)
         extensions: list[SessionExtension] = []
-        learns = has_past_session_memory(context)
+        learns = is_past_session_memory_enabled(context)
         if learns and not held_out:
             extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
         extensions.append(memory)
         if host.memory:
             extensions.append(MagicDocs(context, tracker=log.tracker))
         if auto_memory is not None:
-            extensions.append(open_dream_extension(auto_memory, context))
+            extensions.append(build_dream_extension(auto_memory, context))
         if past is not None:
             extensions.append(past)
         if host.main and host.memory:
@@ -487,14 +487,14 @@ class Memorist(ProcessBound):
             and (self._worker_process is None or reap_if_exited(self._worker_process))
             and self._has_past(session)
         ):
-            self._worker_process = start_worker_if_due(
+            self._worker_process = start_worker_unless_recently_started(
                 self.settings, files=self._files, clock=self._clock, environment=self.environment
             )
 
     def _has_past(self, session: Path) -> bool:
         """Whether there is anything to learn from but the session that is kept in this folder."""
         return (
-            is_shared_state_setting(self.settings.state)
+            is_server_database_setting(self.settings.state)
             or self.layout.rollouts_state.exists()
             or has_other_recorded_sessions(
                 list_default_source_folders(self.layout, self.environment), excluding=session

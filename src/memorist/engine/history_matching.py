@@ -22,7 +22,7 @@ from memorist.engine.host_history import (
     replace_lone_surrogates,
     to_plain_json,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.codec_registry import find_codec
 
 MAX_KEPT_STEPS = 64
@@ -42,7 +42,7 @@ MIN_REPEATED_STEPS = 4
 MAX_REPLACED_STEPS = 16
 """Steps that are known to have been replaced. Our choice."""
 
-NOT_READABLE = (LookupError, TypeError, AttributeError, ValueError, FormatError, RecursionError)
+NOT_READABLE = (LookupError, TypeError, AttributeError, ValueError, WireFormatError, RecursionError)
 """What reading something that a host calls a message may raise."""
 
 _START = bytes(8)
@@ -152,7 +152,7 @@ def read_request_history(
     def describe(item: object) -> tuple[bool, str]:
         try:
             plain = replace_lone_surrogates(to_plain_json(item))
-            return describe_message(codec.decode_history_item(plain, ""))
+            return build_message_key_for_matching(codec.decode_history_item(plain, ""))
         except NOT_READABLE:
             return False, repr(item)  # the engine reports what is wrong with it
 
@@ -160,7 +160,7 @@ def read_request_history(
     return RequestHistory(said, describe, scope, instructions)
 
 
-def describe_message(message: Message) -> tuple[bool, str]:
+def build_message_key_for_matching(message: Message) -> tuple[bool, str]:
     """Whether a user speaks in a message, and what it says: of results the ids alone, as hosts
     clear old ones.
     """
@@ -172,10 +172,10 @@ def describe_message(message: Message) -> tuple[bool, str]:
 
 def hash_messages(scope: bytes, messages: Iterable[Message]) -> list[bytes]:
     """The steps of messages."""
-    return [_hash_step(scope, *describe_message(message)) for message in messages]
+    return [_hash_step(scope, *build_message_key_for_matching(message)) for message in messages]
 
 
-def hash_scope(*parts: str) -> bytes:
+def hash_conversation_scope(*parts: str) -> bytes:
     """A hash of what a conversation shares with no other; it reveals none of the parts."""
     return hashlib.blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
@@ -191,7 +191,7 @@ def _is_user(step: bytes) -> bool:
     return bool(step[0] & 1)
 
 
-class HistoryMatcher(Generic[Key]):
+class UnnamedConversationFinder(Generic[Key]):
     """The histories of unnamed conversations, each under a key; the one idle longest is forgotten.
 
     For one thread at a time.
@@ -232,14 +232,14 @@ class HistoryMatcher(Generic[Key]):
 
     def find(
         self, history: RequestHistory[Any], is_busy: Callable[[Key], bool] = lambda _: False
-    ) -> HistoryMatch[Key] | None:
+    ) -> HistoryStepMatch[Key] | None:
         """The conversation that a history goes on with; None for a new one. The opening of one that
         still waits for a reply (`is_busy`) is not tried again, but said in another as well.
         """
         for index in range(len(history) - 1, max(-1, len(history) - 1 - MAX_SEARCHED_ENTRIES), -1):
             step = history.step(index)
             matches = [
-                HistoryMatch(key, self._known[key], history, index, position)
+                HistoryStepMatch(key, self._known[key], history, index, position)
                 for key in self._keys.get(step, ())[: -MAX_CANDIDATES - 1 : -1]
                 for position in _find_positions(self._known[key].steps, step)
             ]
@@ -255,7 +255,7 @@ class HistoryMatcher(Generic[Key]):
         return None
 
 
-class HistoryMatch(Generic[Key]):
+class HistoryStepMatch(Generic[Key]):
     """One entry of a request's history, and the step of a conversation that it repeats."""
 
     def __init__(

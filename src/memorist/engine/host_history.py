@@ -31,7 +31,7 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.request_codec import Codec, get_arguments_object
 
@@ -87,10 +87,10 @@ def to_plain_json(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON, or
     back into their history, other mappings and dataclasses become dicts, and keys that are no text
     what JSON makes of them.
 
-    Raises FormatError for a value that JSON cannot express, and for one that is nested too deeply.
+    Raises WireFormatError for a value that JSON cannot express, or that is nested too deeply.
     """
     if depth > MAX_NESTING:
-        raise FormatError(f"the request is nested more than {MAX_NESTING} levels deep")
+        raise WireFormatError(f"the request is nested more than {MAX_NESTING} levels deep")
     kind = type(value)
     if kind is str or value is None or kind in _JSON_NUMBERS:
         return value
@@ -114,33 +114,33 @@ def to_plain_json(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON, or
     try:
         _encode(value)
     except TypeError as error:
-        raise FormatError(f"the request holds a value that is no JSON: {error}") from error
+        raise WireFormatError(f"the request holds a value that is no JSON: {error}") from error
     return value
 
 
 def _to_json_key(key: object) -> str:
-    """The key as SDKs write it. Raises FormatError for one that they refuse."""
+    """The key as SDKs write it. Raises WireFormatError for one that they refuse."""
     if isinstance(key, str):
         return key
     if key is None or isinstance(key, bool | int | float):
         return json.dumps(key)
-    raise FormatError(f"the request holds a key that is no JSON: {key!r:.100}")
+    raise WireFormatError(f"the request holds a key that is no JSON: {key!r:.100}")
 
 
 def check_entry_shapes(items: Iterable[object], key: str) -> None:
-    """Raises FormatError for an entry of a history that cannot be an object of JSON, such as a
+    """Raises WireFormatError for an entry of a history that cannot be an object of JSON, such as a
     tuple of role and text, and for a message of another kind of API: nothing of it would be read,
     and no provider of the format takes it.
     """
     for number, item in enumerate(items):
         is_object = isinstance(item, Mapping) or hasattr(item, "model_dump") or is_dataclass(item)
         if not is_object:
-            raise FormatError(
+            raise WireFormatError(
                 f"{key}[{number}] is an object with a role and content, such as a dict, not "
                 f"{type(item).__name__}"
             )
         if isinstance(item, dict) and (foreign := _find_foreign_shape(item)):
-            raise FormatError(f"{key}[{number}] {foreign}")
+            raise WireFormatError(f"{key}[{number}] {foreign}")
 
 
 _BEDROCK_PARTS = frozenset(
@@ -306,7 +306,10 @@ class HostHistory:
     def _decode_entries(
         self, items: Sequence[Any], start: int
     ) -> list[tuple[Any, Sequence[Message]]]:
-        """The entries from `start` on as plain JSON, with their messages. Raises FormatError."""
+        """The entries from `start` on as plain JSON, with their messages.
+
+        Raises WireFormatError.
+        """
         plain = [replace_lone_surrogates(to_plain_json(item)) for item in items[start:]]
         return [
             (item, self._codec.decode_item(item, id=str(index)))

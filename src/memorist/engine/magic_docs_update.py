@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from memorist.core.messages import Message
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import InputError
-from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
+from memorist.events import Event, MagicDocFound, MagicDocNotUpdated, MagicDocUpdated
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.format_detection import read_session
 from memorist.magic_docs.document_files import (
-    DocumentScope,
+    DocumentLocationRules,
     SessionDocumentRegistry,
     find_document_at_path,
 )
@@ -26,7 +26,7 @@ from memorist.runtime import SessionContext
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
 from memorist.store.sqlite_database import open_database
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 
 class MagicDocsUpdateResult(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class MagicDocsUpdateResult(Struct, frozen=True, kw_only=True):
 
 
 async def update_magic_docs(
-    scope: DocumentScope,
+    scope: DocumentLocationRules,
     documents: Sequence[Path],
     recording: Path,
     *,
@@ -86,7 +86,7 @@ async def update_magic_docs(
 def _read_conversation(recording: Path) -> ReadMarkdownTracker:
     """Read the conversation without the files it read: only the named files are updated."""
     conversation = ReadMarkdownTracker()
-    for entry in read_session(DecodedLineFile(recording)):
+    for entry in read_session(UnpackedUtf8Lines(recording)):
         if isinstance(entry, Message):
             conversation.on_message(entry)
     conversation.take_read_files()
@@ -97,7 +97,7 @@ def _collect_result(
     events: Sequence[Event], costs: Sequence[float | None]
 ) -> MagicDocsUpdateResult:
     changed = tuple(event.path for event in events if isinstance(event, MagicDocUpdated))
-    left = {event.path: event.reasons for event in events if isinstance(event, MagicDocUnchanged)}
+    left = {event.path: event.reasons for event in events if isinstance(event, MagicDocNotUpdated)}
     found = [event.path for event in events if isinstance(event, MagicDocFound)]
     return MagicDocsUpdateResult(
         changed=changed,

@@ -27,7 +27,7 @@ from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_ef
 from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_memory_uses
 from memorist.store.sqlite_database import Connection
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.call_outcome import (
     find_error_line,
     get_result_head_and_tail,
@@ -218,7 +218,7 @@ def measure_memory_effect(
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():
         with contextlib.suppress(UnreadableSession):
-            found = measure_session(read_session(DecodedLineFile(Path(files.get(session, "")))))
+            found = measure_session(read_session(UnpackedUtf8Lines(Path(files.get(session, "")))))
             groups[held_out].append(found)
     uses = {} if database is None else sum_memory_uses(database, str(folder))
     return MemoryEffectReport(

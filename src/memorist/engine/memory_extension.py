@@ -27,7 +27,7 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
 from memorist.recall.initial_memory_scan import SCAN_WAIT_SECONDS, InitialMemoryScan
 from memorist.recall.memory_selection import list_successful_tools
-from memorist.recall.session_recall import MemoryRecall, RecallSearcher
+from memorist.recall.session_recall import MemorySearcher, SessionMemoryRecall
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
 from memorist.transcript_analysis.tool_actions import ChangeAction, CommandAction, parse_tool_action
@@ -56,7 +56,7 @@ class MemoryExtension(SessionExtension):
     def __init__(
         self,
         extraction: MemoryExtraction | None = None,
-        recall: MemoryRecall | None = None,
+        recall: SessionMemoryRecall | None = None,
         initial_scan: InitialMemoryScan | None = None,
         team_watcher: TeamWatcher | None = None,
     ) -> None:
@@ -75,7 +75,7 @@ class MemoryExtension(SessionExtension):
         self._history_replaced = False
         self._statement_search: BackgroundSteps | None = None
         """Builds the search for what a statement repeats or contradicts, and reads the history."""
-        self._retired_recall: MemoryRecall | None = None
+        self._retired_recall: SessionMemoryRecall | None = None
         self._retired_extraction: MemoryExtraction | None = None
         """Recall that was turned off and is still to be closed."""
 
@@ -187,7 +187,7 @@ class MemoryExtension(SessionExtension):
         with self.recall.scan_once():
             return self._load_index_message(self.recall)
 
-    def _load_index_message(self, recall: MemoryRecall) -> Message | None:
+    def _load_index_message(self, recall: SessionMemoryRecall) -> Message | None:
         try:
             opening = recall.take_index_message()
         except StoreError as error:
@@ -196,7 +196,7 @@ class MemoryExtension(SessionExtension):
         self.read_failure = ""
         return opening
 
-    def _show_index(self, view: SessionView, recall: MemoryRecall, *, retry: bool) -> None:
+    def _show_index(self, view: SessionView, recall: SessionMemoryRecall, *, retry: bool) -> None:
         """Show the index where it is due. `retry` allows another attempt after a disk error."""
         if not recall.is_index_due or (self.read_failure and not retry):
             return
@@ -214,7 +214,7 @@ class MemoryExtension(SessionExtension):
             view.insert(opening)
         self._history_replaced = False
 
-    def _start_recall(self, recall: MemoryRecall) -> None:
+    def _start_recall(self, recall: SessionMemoryRecall) -> None:
         asked, self._pending_query = self._pending_query, None
         if asked is not None:
             with contextlib.suppress(StoreError):
@@ -242,7 +242,7 @@ class MemoryExtension(SessionExtension):
         return found + self._take_recalled_texts(self.recall, message)
 
     @staticmethod
-    def _take_recalled_texts(recall: MemoryRecall, message: Message) -> list[RecalledText]:
+    def _take_recalled_texts(recall: SessionMemoryRecall, message: Message) -> list[RecalledText]:
         return [RecalledText(message.id, shown.text) for shown in recall.take_ready_messages()]
 
     async def recall_texts(self, query: str, message_id: str) -> list[str]:
@@ -342,7 +342,7 @@ def _list_changed_files(call: ToolUse) -> tuple[str, ...]:
 def open_memory_extension(
     context: SessionContext,
     memory: AutoMemory | None,
-    open_search: Callable[[AutoMemory], RecallSearcher],
+    open_search: Callable[[AutoMemory], MemorySearcher],
     team_watcher: TeamWatcher | None = None,
     *,
     held_out: bool = False,
@@ -356,7 +356,7 @@ def open_memory_extension(
     settings = context.runtime.settings.recall
     scan = InitialMemoryScan(memory.folder, settings)
     recall = (
-        MemoryRecall(memory, context, open_search(memory))
+        SessionMemoryRecall(memory, context, open_search(memory))
         if settings.enabled and not held_out
         else None
     )

@@ -25,7 +25,7 @@ def has_auto_memory(context: SessionContext) -> bool:
     return bool(context.project) and is_wanted and host.memory and not host.remote
 
 
-def has_past_session_memory(context: SessionContext) -> bool:
+def is_past_session_memory_enabled(context: SessionContext) -> bool:
     """Whether the memory of past sessions takes part; never in a subagent, nor on a machine whose
     disk is not persistent.
     """

@@ -23,14 +23,14 @@ from memorist.core.messages import (
 )
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.memory_extension import MemoryExtension
-from memorist.engine.memory_holdout import decide_and_record_holdout, has_past_session_memory
+from memorist.engine.memory_holdout import decide_and_record_holdout, is_past_session_memory_enabled
 from memorist.engine.past_session_passages import find_passages_for_prompt
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import get_embedder_if_wanted
-from memorist.platforms.background_thread import start_background_thread
+from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.project_question import is_question_without_request
@@ -85,7 +85,7 @@ class PastSessionRecall(SessionExtension):
         """Bring the index up to date in a thread; nothing where one is at it."""
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
-                self._thread = start_background_thread(
+                self._thread = start_thread_awaited_at_exit(
                     self._sync, name="memorist-session-index", stopping=self._stopping
                 )
 
@@ -122,7 +122,7 @@ class PastSessionRecall(SessionExtension):
         """Read in a thread, once in a process, what the first question by meaning would wait for.
         After a change of the index the next such question reads it: most sessions ask none.
         """
-        self._preloading = start_background_thread(
+        self._preloading = start_thread_awaited_at_exit(
             self._load_vectors, name="memorist-session-vectors", stopping=self._stopping
         )
 
@@ -280,7 +280,7 @@ def open_past_session_recall(
     """Open the recall of the project's past sessions, and bring its index up to date in a thread;
     none without a project, since nothing crosses projects, and none where recall is off.
     """
-    enabled = has_past_session_memory(context) and context.runtime.settings.recall.enabled
+    enabled = is_past_session_memory_enabled(context) and context.runtime.settings.recall.enabled
     if not context.project or not enabled or decide_and_record_holdout(context):
         return None
     recall = PastSessionRecall(context, open_state_database, find_index, memory)

@@ -17,9 +17,9 @@ from memorist.auto_memory.team_memory import is_team_path
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_selection import MemoryMatch
-from memorist.recall.search_query import parse_query
+from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.session_passages import MatchedPassage, list_search_keys, measure_text_evidence
-from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_claims
+from memorist.rollouts.forgotten_claims import ForgottenClaimsReader, blank_forgotten_claims
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import AutoMemorySettings
 from memorist.store.home_layout import Layout, SessionLayout
@@ -79,7 +79,7 @@ def search_document_sections(
     query: str, documents: Iterable[SearchableDocument], limit: int
 ) -> tuple[SectionMatch, ...]:
     """Return the best sections, best first."""
-    words = parse_query(query).words
+    words = build_search_query_from_text(query).words
     beginnings = tuple(word[: max(MIN_STEM_CHARS, len(word) - STEM_ENDING_CHARS)] for word in words)
     found = (
         SectionMatch(
@@ -151,7 +151,7 @@ class ProjectSearch:
         self._layout = layout
         self._open_database = open_database
         self._root = root
-        self._claims = ForgottenClaims(layout, settings, root)
+        self._claims = ForgottenClaimsReader(layout, settings, root)
         self._memories = memories
         self._sessions = sessions
 

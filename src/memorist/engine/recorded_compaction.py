@@ -19,8 +19,8 @@ from memorist.compaction.measured_conversation import get_typed_text, measure_co
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    join_removed_messages,
     measure_recording_to_summarize,
+    restore_compacted_messages,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_request import (
@@ -39,7 +39,7 @@ from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import InputError, UsageError
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
@@ -61,7 +61,7 @@ async def compact_with_model(
 
     Raises UsageError where the settings name no model, ModelNameError and StoreError.
     """
-    model = open_model(settings.model, settings.models)
+    model = create_model_from_string(settings.model, settings.models)
     if model is None:
         raise UsageError(f"{settings.model!r} is no model that can be asked")
     try:
@@ -109,7 +109,7 @@ async def _summarize(
             measured.messages,
             replaced,
             limit=options.budget,
-            whole=join_removed_messages(recorded, replaced),
+            whole=restore_compacted_messages(recorded, replaced),
             cwd=recorded.head.cwd if recorded.head else "",
         )
     use = (

@@ -25,11 +25,11 @@ from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_rows import find_sessions_by_id_prefix
 from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.system import SystemClock
 
 
-class RecordedSession(Struct, frozen=True):
+class RecordedSessionLocation(Struct, frozen=True):
     """Where a session is recorded: its file, and memorist's folder of it, if any."""
 
     id: str
@@ -38,7 +38,7 @@ class RecordedSession(Struct, frozen=True):
     layout: SessionLayout | None = None
 
 
-def find_recorded_session(home: Layout, name: str) -> RecordedSession:
+def find_recorded_session(home: Layout, name: str) -> RecordedSessionLocation:
     """Find where a session is recorded, by a file, an id, the start of an id, or memorist's own
     folder of it.
 
@@ -46,7 +46,7 @@ def find_recorded_session(home: Layout, name: str) -> RecordedSession:
     """
     path = Path(name).expanduser()
     if path.is_file():
-        return RecordedSession(path.stem, path.absolute())
+        return RecordedSessionLocation(path.stem, path.absolute())
     past = None if path.is_dir() else _find_past(home, name)
     if past is not None:
         return past
@@ -54,12 +54,12 @@ def find_recorded_session(home: Layout, name: str) -> RecordedSession:
         id, layout = _find_own(home, name)
     except InputError:
         if _names_file(path) and not path.is_dir():
-            return RecordedSession(path.stem, path.absolute())
+            return RecordedSessionLocation(path.stem, path.absolute())
         raise
-    return RecordedSession(id, layout.transcript, layout)
+    return RecordedSessionLocation(id, layout.transcript, layout)
 
 
-def find_newest_session_preferring_notes(home: Layout, folder: Path) -> RecordedSession:
+def find_newest_session_preferring_notes(home: Layout, folder: Path) -> RecordedSessionLocation:
     """The newest session of the project in this folder that has notes, else the newest that is
     recorded.
 
@@ -69,10 +69,10 @@ def find_newest_session_preferring_notes(home: Layout, folder: Path) -> Recorded
     with_notes = next((each for each in known if each.has_notes), None)
     if with_notes is not None:
         layout = SessionLayout(Path(with_notes.folder))
-        return RecordedSession(with_notes.id, layout.transcript, layout)
+        return RecordedSessionLocation(with_notes.id, layout.transcript, layout)
     recorded = next((each for each in known if each.file), None)
     if recorded is not None:
-        return RecordedSession(recorded.id, Path(recorded.file))
+        return RecordedSessionLocation(recorded.id, Path(recorded.file))
     raise NothingToDo(
         "no session of this project has notes yet"
         if home.database.exists()
@@ -80,23 +80,23 @@ def find_newest_session_preferring_notes(home: Layout, folder: Path) -> Recorded
     )
 
 
-def read_session_notes(session: RecordedSession) -> str:
+def read_session_notes(session: RecordedSessionLocation) -> str:
     """The notes that memorist keeps of a session; empty where it keeps none. Raises StoreError."""
     raw = read_if_exists(DiskFiles(), session.layout.notes) if session.layout else None
     return (raw or b"").decode("utf-8", "replace")
 
 
-def read_recorded_window(session: RecordedSession, until: str = "") -> RecordedWindow:
+def read_recorded_window(session: RecordedSessionLocation, until: str = "") -> RecordedWindow:
     """What the model was shown at a message of a session, by default the last one, and all before
     it that was not rolled back.
 
     Raises InputError where there is no such message, and StoreError.
     """
-    entries = read_session(DecodedLineFile(session.path))
+    entries = read_session(UnpackedUtf8Lines(session.path))
     return rebuild_recorded_window(drop_rolled_back_entries(entries), until)
 
 
-def build_structural_session_notes(session: RecordedSession, budget: NotesBudget) -> str:
+def build_structural_session_notes(session: RecordedSessionLocation, budget: NotesBudget) -> str:
     """The notes that a recording proves, made now and not kept.
 
     Raises InputError where it holds no message, and StoreError.
@@ -110,7 +110,7 @@ def _names_file(path: Path) -> bool:
     return len(path.parts) > 1 or bool(path.suffix)
 
 
-def _find_past(home: Layout, name: str) -> RecordedSession | None:
+def _find_past(home: Layout, name: str) -> RecordedSessionLocation | None:
     """The one session file of a client whose id begins so, with memorist's folder where it has
     notes of it; None where memorist knows none.
 
@@ -135,7 +135,9 @@ def _find_past(home: Layout, name: str) -> RecordedSession | None:
         raise InputError(
             f"the session {id} is known, and its recording is no longer there: {paths[id]}"
         )
-    return RecordedSession(id, paths[id], None if folder is None else SessionLayout(Path(folder)))
+    return RecordedSessionLocation(
+        id, paths[id], None if folder is None else SessionLayout(Path(folder))
+    )
 
 
 def _choose_id(ids: Collection[str], name: str) -> str:

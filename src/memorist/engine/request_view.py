@@ -31,7 +31,7 @@ from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import read_json_if_valid, remove_if_exists
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 IDLE_WORK_DELAY_SECONDS = 0.02
 """Delay in seconds before idle work begins: by then the host has sent its request and waits.
@@ -343,7 +343,7 @@ class RequestView:
         path = self._layout.transcript
         if not path.exists():
             return None
-        entries = transcript_format.read_session(DecodedLineFile(path))
+        entries = transcript_format.read_session(UnpackedUtf8Lines(path))
         return find_text_by_id((entry for entry in entries if isinstance(entry, Message)), id)
 
     def injected_texts(self, id_prefix: str) -> list[str]:

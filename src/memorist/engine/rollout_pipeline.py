@@ -23,7 +23,7 @@ from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import Receipt
 from memorist.models.rate_limits import RateLimitReport
-from memorist.platforms.processes import name_current_process
+from memorist.platforms.processes import build_unique_process_name
 from memorist.ports import Model
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.database_sessions import (
@@ -37,7 +37,7 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     WorkerDependencies,
     WorkerStages,
-    judge_eligibility_of_changed_rollouts,
+    judge_eligibility_of_unextracted_rollouts,
     run_extraction_and_consolidation,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder
@@ -52,7 +52,7 @@ from memorist.rollouts.session_eligibility import (
     is_excluded_by_outside_content,
     judge_rollout_eligibility,
 )
-from memorist.rollouts.session_owner import is_recorded_by_user
+from memorist.rollouts.session_owner import is_working_folder_of_user
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -197,7 +197,7 @@ class RolloutPipeline(RolloutStore):
                 if not elsewhere
                 or not _is_below(each.path, elsewhere)
                 or (
-                    users.get((each.id, each.path), is_recorded_by_user(each.cwd))
+                    users.get((each.id, each.path), is_working_folder_of_user(each.cwd))
                     if is_mine is None
                     else is_mine
                 )
@@ -417,7 +417,7 @@ class RolloutPipeline(RolloutStore):
             find_sessions=lambda: None,
             only_threads=only,
         )
-        verdicts = judge_eligibility_of_changed_rollouts(dependencies)
+        verdicts = judge_eligibility_of_unextracted_rollouts(dependencies)
         eligible = tuple(each.thread for each in verdicts if each.is_eligible)
         elsewhere = self._list_folders_elsewhere(folders) if is_mine is None else ()
         return RolloutSyncPlan(
@@ -472,7 +472,7 @@ class RolloutPipeline(RolloutStore):
 
         self._last_consolidation = None
         terms = replace(self.claim_terms, cooldown_seconds=0)
-        worker = name_current_process()
+        worker = build_unique_process_name()
         self.state.register_worker(worker)
         await run_extraction_and_consolidation(
             replace(plan.worker_dependencies, on_event=hear, claim_policy=terms), worker

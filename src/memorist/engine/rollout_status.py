@@ -141,7 +141,7 @@ def _list_deferred_jobs(store: RolloutStore) -> list[Job]:
     ]
 
 
-class PastSessionReport(Struct, frozen=True, kw_only=True):
+class PastSessionOutcome(Struct, frozen=True, kw_only=True):
     """What became of one past session."""
 
     thread: str
@@ -172,7 +172,7 @@ def find_rollout(store: RolloutStore, id_prefix: str) -> Rollout:
     return exact[0]
 
 
-def report_session_extract(store: RolloutStore, id_prefix: str) -> PastSessionReport:
+def report_session_extract(store: RolloutStore, id_prefix: str) -> PastSessionOutcome:
     """Describe the past session whose id starts so. Raises NothingToDo, StoreError."""
     thread = find_rollout(store, id_prefix)
     row = find_extract(store.state, thread.id)
@@ -189,7 +189,7 @@ def report_session_extract(store: RolloutStore, id_prefix: str) -> PastSessionRe
         if row is None
         else f"{row.extracted.rollout_summary.rstrip()}\n\n{row.extracted.raw_memory}"
     )
-    return PastSessionReport(
+    return PastSessionOutcome(
         thread=thread.id,
         path=thread.path,
         mode=thread.mode,

@@ -17,7 +17,7 @@ from memorist.context.context_pieces import ContextPiece
 from memorist.context.first_context_assembly import HostContext
 from memorist.core.argument_types import check_text, check_type
 from memorist.core.messages import JsonObject, Message, ToolUse
-from memorist.core.process_bound import ProcessBound
+from memorist.core.process_bound import NotPicklable
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool_definition
@@ -39,10 +39,10 @@ from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
 from memorist.engine.shared_session_lease import SharedSessionLease
 from memorist.engine.shown_history import RolledBackTurns, ShownHistory
-from memorist.errors import FormatError, NothingToDo, UsageError
+from memorist.errors import NothingToDo, UsageError, WireFormatError
 from memorist.events import CompactionFailed, ConversationCompacted, FileRead, WindowLearned
 from memorist.extensions import SessionReply
-from memorist.forks.fork_request import extract_id_from_model_string
+from memorist.forks.fork_request import parse_name_from_model_string
 from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.forks.latest_task_queue import finish_before_cancellation
 from memorist.formats.codec_registry import find_codec
@@ -69,7 +69,7 @@ off, and a count that leaves no room for the conversation stops compaction. Our 
 """
 
 
-class Session(ProcessBound):
+class Session(NotPicklable):
     """Opened by `Memorist.open`.
 
     Methods are called from one task; updates of the notes run in the background.
@@ -209,14 +209,14 @@ class Session(ProcessBound):
 
         The history is compacted where the window demands it or it was requested; the host's own
         objects are never changed. Takes time in proportion to what is new in the history. Raises
-        FormatError when the request is not of the session's format, UsageError after `close`.
+        WireFormatError when the request is not of the session's format, UsageError after `close`.
         """
         self._check_open()
         with PROMPT_IN_PROGRESS:
             try:
                 return await self._prepare(request)
             except RecursionError as error:
-                raise FormatError("the request is nested too deep to be read") from error
+                raise WireFormatError("the request is nested too deep to be read") from error
 
     @property
     def is_closed(self) -> bool:
@@ -360,7 +360,7 @@ class Session(ProcessBound):
         if (
             known is None
             and runtime.model is not None
-            and extract_id_from_model_string(runtime.model.name) == name
+            and parse_name_from_model_string(runtime.model.name) == name
         ):
             return runtime.model.window
         return None
@@ -380,7 +380,7 @@ class Session(ProcessBound):
     def _history_items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
         if not isinstance(request, Mapping):
-            raise FormatError(
+            raise WireFormatError(
                 f"prepare takes the whole request, an object with 'model' and {key!r}, not "
                 f"{type(request).__name__}"
             )
@@ -388,7 +388,7 @@ class Session(ProcessBound):
         if isinstance(items, str) and self._format == "openai_responses":
             return [{"role": "user", "content": items}]
         if not isinstance(items, list | tuple):
-            raise FormatError(
+            raise WireFormatError(
                 f"a request of format {self._format!r} holds its history as a list under {key!r}"
             )
         check_entry_shapes(items, key)
@@ -427,12 +427,13 @@ class Session(ProcessBound):
         the background when one is due. The same reply once more, as from a loop that tries again,
         changes nothing.
 
-        Raises FormatError when the reply is not of the session's format, UsageError after `close`.
+        Raises WireFormatError when the reply is not of the session's format, UsageError after
+        `close`.
         """
         self._check_open()
         body = replace_lone_surrogates(to_plain_json(reply))
         if not isinstance(body, dict):
-            raise FormatError(
+            raise WireFormatError(
                 f"a reply of format {self._format!r} is an object, not {type(reply).__name__}"
             )
         if body == self._reply:

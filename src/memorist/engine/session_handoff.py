@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.compaction.handoff import HandoffSource, render_handoff
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_session import (
-    RecordedSession,
+    RecordedSessionLocation,
     read_recorded_window,
     read_session_notes,
 )
@@ -31,7 +31,7 @@ from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.store.disk_files import DiskFiles
 
 
-def render_session_handoff(session: RecordedSession, budget: int) -> str:
+def render_session_handoff(session: RecordedSessionLocation, budget: int) -> str:
     """The hand-over of a session, in at most `budget` tokens; nothing of the session is changed.
 
     Raises InputError where it holds no message, and StoreError.
@@ -50,7 +50,7 @@ def render_session_handoff(session: RecordedSession, budget: int) -> str:
     )
 
 
-def _read_written_notes(session: RecordedSession) -> str:
+def _read_written_notes(session: RecordedSessionLocation) -> str:
     """What a model wrote into the notes; what structure gives is made anew."""
     bodies = parse_authored_sections(
         read_session_notes(session), load_prompt("session_memory/template")
@@ -58,7 +58,7 @@ def _read_written_notes(session: RecordedSession) -> str:
     return "\n".join(f"### {title}\n{body}" for title, body in bodies.items() if body)
 
 
-class HandoffSessionFile(Struct, frozen=True):
+class ResumableSessionFile(Struct, frozen=True):
     """A session file of a client, and the arguments by which the client resumes it."""
 
     path: Path
@@ -72,7 +72,7 @@ def write_handoff_session(
     folder: Path,
     environment: Mapping[str, str],
     at: datetime,
-) -> HandoffSessionFile:
+) -> ResumableSessionFile:
     """Write a new session among the client's own that begins with `text`, for work in `folder`.
 
     Raises InputError where the client could not find it, and StoreError.
@@ -92,4 +92,4 @@ def write_handoff_session(
     path = Path(folders[client], written.path).absolute()
     if not DiskFiles().create(path, written.data):
         raise InputError(f"{path} exists already")
-    return HandoffSessionFile(path, written.arguments)
+    return ResumableSessionFile(path, written.arguments)

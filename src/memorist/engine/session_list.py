@@ -29,7 +29,7 @@ from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.system import SystemClock
 
 
@@ -99,9 +99,9 @@ def read_notes_of_known_session(entry: KnownSession) -> str:
     return notes.decode("utf-8", "replace").strip()
 
 
-def read_recorded_entries(entry: KnownSession) -> Iterator[TranscriptEntry]:
+def read_transcript_of_session(entry: KnownSession) -> Iterator[TranscriptEntry]:
     """The entries of a session as it is recorded, from the first on. Raises StoreError."""
-    return read_session(DecodedLineFile(Path(entry.file)))
+    return read_session(UnpackedUtf8Lines(Path(entry.file)))
 
 
 def read_recording_size(entry: KnownSession) -> int:
@@ -152,7 +152,7 @@ def _from_rollout(file: Rollout) -> KnownSession:
 def _read_first_words(transcript: Path) -> str:
     """What the user asked first in a session that runs, or that no import has seen yet."""
     with contextlib.suppress(UnreadableSession, OSError):
-        return read_session_metadata(DecodedLineFile(transcript)).first_words
+        return read_session_metadata(UnpackedUtf8Lines(transcript)).first_words
     return ""
 
 

@@ -13,13 +13,13 @@ from memorist.errors import UnreadableSession
 from memorist.rollouts.session_metadata import read_session_metadata
 from memorist.rollouts.session_sources import list_agent_session_folders
 from memorist.store.home_layout import Layout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 _RESUME_ARGUMENTS = {"claude-code": ("claude", "--resume"), "codex": ("codex", "resume")}
 """Program and arguments of each client, before the session's id."""
 
 
-class SessionResumption(Struct, frozen=True):
+class SessionResumeCommand(Struct, frozen=True):
     """The client's own file of a session, and the call that goes on with it."""
 
     file: str
@@ -29,16 +29,16 @@ class SessionResumption(Struct, frozen=True):
     """For a shell, after a change to the folder."""
 
 
-def find_session_resumption(
+def find_client_resume_command(
     layout: Layout, id: str, environment: Mapping[str, str]
-) -> SessionResumption | None:
+) -> SessionResumeCommand | None:
     """Search the clients' folders for the session's own file; None where it has none, or one of
     another agent.
     """
     for client, arguments in _RESUME_ARGUMENTS.items():
         for source in list_agent_session_folders(client, layout, environment):
             for file in sorted(source.folder.rglob(f"*{escape(id)}.jsonl")):
-                return SessionResumption(
+                return SessionResumeCommand(
                     str(file), _read_folder(file), shlex.join((*arguments, id))
                 )
     return None
@@ -46,6 +46,6 @@ def find_session_resumption(
 
 def _read_folder(file: Path) -> str:
     try:
-        return read_session_metadata(DecodedLineFile(file)).head.cwd
+        return read_session_metadata(UnpackedUtf8Lines(file)).head.cwd
     except (UnreadableSession, OSError):
         return ""

@@ -126,5 +126,5 @@ def open_shared_sessions(setting: str) -> SharedSessions | None:
         raise SettingsError(
             "the setting `shared_sessions` needs the extra: pip install 'memorist[postgres]'"
         ) from error
-    server: SharedSessions = module.get_process_shared_sessions(setting)
+    server: SharedSessions = module.get_postgres_shared_session_store(setting)
     return server

@@ -26,7 +26,7 @@ import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.config import check_settings_isolate_tenants, load_settings, overlay_tenant_settings
-from memorist.core.process_bound import ProcessBound
+from memorist.core.process_bound import NotPicklable
 from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
@@ -35,7 +35,7 @@ from memorist.engine.session_pool import WATCH_INTERVAL_SECONDS, PoolLimits, Ses
 from memorist.engine.shared_session_lease import open_shared_sessions
 from memorist.errors import UsageError
 from memorist.events import EventListener
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.shared_model import SharedModel, SharedModelHandle, SharedModelPool
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
@@ -87,7 +87,7 @@ class _Tenant(msgspec.Struct, frozen=True, eq=False):
             await self.model.close()
 
 
-class Tenants(ProcessBound):
+class Tenants(NotPicklable):
     """The engines and sessions of many users, in one event loop. Open one in a process, and close
     it at the end.
 
@@ -343,7 +343,10 @@ class Tenants(ProcessBound):
         name = self._model_name or settings.model
         key = (name, msgspec.json.encode(settings.models), frozenset(own.items()))
         return self._models.acquire(
-            key, lambda: open_model(name, settings.models, clock=self._clock, environment=variables)
+            key,
+            lambda: create_model_from_string(
+                name, settings.models, clock=self._clock, environment=variables
+            ),
         )
 
     def _project_root(self, project: str | PurePath) -> str:

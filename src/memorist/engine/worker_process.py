@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.02
 WORKER_ARGUMENTS = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
 
 
-def start_worker_if_due(
+def start_worker_unless_recently_started(
     settings: Settings,
     *,
     files: FileSystem,
@@ -92,7 +92,7 @@ def is_temporary_home(home: Path) -> bool:
 
 async def stop_worker(process: int) -> None:
     """End a worker and wait for that; it gives back what it is at."""
-    processes.terminate_process(process)
+    processes.request_process_termination(process)
     for _ in range(int(MAX_WORKER_EXIT_WAIT_SECONDS / _POLL_SECONDS)):
         if reap_if_exited(process):
             return

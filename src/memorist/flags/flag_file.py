@@ -67,7 +67,7 @@ def _flatten_names(tree: Mapping[str, object], lead: str = "") -> dict[str, obje
     return found
 
 
-def open_flags_file(settings: FlagsSettings) -> FileFlagSource | None:
+def create_flag_source_from_settings(settings: FlagsSettings) -> FileFlagSource | None:
     """The source for the file named in the settings; None where there is none. Raises SettingsError
     for a relative path, which would mean a different file in each folder.
     """

@@ -16,7 +16,7 @@ from memorist.settings import FlagsSettings
 REFRESH_SECONDS = FlagsSettings().refresh_seconds
 
 
-class FlagSource(Protocol):
+class FlagProvider(Protocol):
     """A source of flags. `read` may be slow and may raise: it runs in the background only."""
 
     def read(self) -> Mapping[str, object]:
@@ -43,7 +43,7 @@ class Flags:
     """
 
     def __init__(
-        self, source: FlagSource | None = None, *, refresh_seconds: float = REFRESH_SECONDS
+        self, source: FlagProvider | None = None, *, refresh_seconds: float = REFRESH_SECONDS
     ) -> None:
         self.last_error = ""
         """Why the last lookup failed, in one sentence; empty when it succeeded."""
@@ -102,7 +102,7 @@ class Flags:
         self._closed.set()
         self._refresh_requested.set()
 
-    def _refresh_loop(self, source: FlagSource) -> None:
+    def _refresh_loop(self, source: FlagProvider) -> None:
         while True:
             self._refresh_requested.wait(self._refresh_seconds)
             if self._closed.is_set():
@@ -113,7 +113,7 @@ class Flags:
                 if not self._refresh_requested.is_set():
                     self._refresh_done.set()
 
-    def _read_source(self, source: FlagSource) -> None:
+    def _read_source(self, source: FlagProvider) -> None:
         """Look the flags up; where that fails the old values stay and the thread goes on."""
         with ErrorGuard(self._on_error):
             self._values = MappingProxyType(dict(source.read()))

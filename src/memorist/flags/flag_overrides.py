@@ -90,7 +90,7 @@ def apply_flags_to_section(
     return msgspec.structs.replace(settings, **changed) if changed else settings
 
 
-def list_overriding_flags(flags: Mapping[str, object]) -> tuple[str, ...]:
+def list_names_of_overriding_flags(flags: Mapping[str, object]) -> tuple[str, ...]:
     """Names of the flags that override their setting."""
     return tuple(
         name
@@ -141,7 +141,7 @@ def apply_all_flags(resolved: ResolvedSettings, flags: Mapping[str, object]) -> 
     }
     return ResolvedSettings(
         msgspec.structs.replace(resolved.settings, **sections),
-        resolved.sources | dict.fromkeys(list_overriding_flags(flags), FLAG_SOURCE),
+        resolved.sources | dict.fromkeys(list_names_of_overriding_flags(flags), FLAG_SOURCE),
         (*resolved.ignored, *(f"{remark} (flag)" for remark in find_flag_problems(flags))),
         resolved.notes,
     )

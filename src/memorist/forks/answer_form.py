@@ -13,7 +13,7 @@ from memorist.core.json_answer import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 
 _NUMBER = lazy_pattern(r"\d{1,4}")
 
@@ -29,19 +29,19 @@ class FormTask(Struct, frozen=True, kw_only=True):
     """The data that the task is about."""
     schema: JsonObject
     """JSON schema of the answer; every key is required, as strict schemas want it."""
-    read: Callable[[JsonObject], TextEdits]
+    read: Callable[[JsonObject], ParsedAnswerEdits]
     """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
 
 
-def read_edits_from_form_answer(form: FormTask, text: str) -> TextEdits:
+def read_edits_from_form_answer(form: FormTask, text: str) -> ParsedAnswerEdits:
     """The edits of an answer to a form."""
     answer = find_object_or_wrap_list(text)
     if answer is None:
-        return TextEdits((), ("The answer holds no JSON object.",))
+        return ParsedAnswerEdits((), ("The answer holds no JSON object.",))
     return read_edits_from_answer_object(form, answer)
 
 
-def read_edits_from_answer_object(form: FormTask, answer: JsonObject) -> TextEdits:
+def read_edits_from_answer_object(form: FormTask, answer: JsonObject) -> ParsedAnswerEdits:
     """The edits of the object of an answer, with another object around the form or its keys spelled
     otherwise. Entries of the form's lists count under whatever key they are.
     """
@@ -55,7 +55,9 @@ def read_edits_from_answer_object(form: FormTask, answer: JsonObject) -> TextEdi
         } or None
     if found is None and answer:
         names = ", ".join(f"`{key}`" for key in keys)
-        return TextEdits((), (f"The answer has none of the keys that it should have: {names}.",))
+        return ParsedAnswerEdits(
+            (), (f"The answer has none of the keys that it should have: {names}.",)
+        )
     return form.read(found or {})
 
 
@@ -83,13 +85,13 @@ def build_object_list_schema(most: int, properties: JsonObject) -> JsonObject:
     return {"type": "array", "maxItems": most, "items": build_object_schema(properties)}
 
 
-def list_answer_objects(value: object) -> list[JsonObject]:
+def coerce_to_object_list(value: object) -> list[JsonObject]:
     """The objects of a list that a model filled in; one object counts as a list of it."""
     given = value if isinstance(value, list) else [value]
     return [each for each in given if isinstance(each, dict)]
 
 
-def list_answer_texts(value: object) -> list[str]:
+def coerce_to_text_list(value: object) -> list[str]:
     """The texts of a list that a model filled in, each once; one text counts as a list of its
     lines.
     """

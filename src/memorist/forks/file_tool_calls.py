@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.core.apply_patch import FilePatch, PatchRejection, parse_file_patches
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import parse_word_list
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 
 
 class TextReplacement(Struct, frozen=True):
@@ -135,11 +135,11 @@ def parse_tool_call(use: ToolUse) -> ForkToolCall:
         return UnknownToolCall(use.name)
     try:
         return reader(use)
-    except FormatError as problem:
+    except WireFormatError as problem:
         return MalformedToolCall(use.name, str(problem))
 
 
-def has_edit_tool(names: Iterable[str]) -> bool:
+def has_partial_edit_tool(names: Iterable[str]) -> bool:
     """Whether one of these tools can change part of a file."""
     return any(
         _normalize_tool_name(name) in _EDIT_TOOLS for name in names if not name.startswith("mcp__")
@@ -156,7 +156,7 @@ def _text_argument(given: JsonObject, keys: tuple[str, ...], *, default: str | N
         if isinstance(value, str):
             return value
     if default is None:
-        raise FormatError(f"The input needs a text `{keys[0]}`.")
+        raise WireFormatError(f"The input needs a text `{keys[0]}`.")
     return default
 
 
@@ -204,7 +204,7 @@ def _parse_multi_edit(use: ToolUse) -> ForkToolCall:
         or not edits
         or not all(isinstance(edit, dict) for edit in edits)
     ):
-        raise FormatError("The input needs a list `edits` of objects.")
+        raise WireFormatError("The input needs a list `edits` of objects.")
     return EditFileCall(
         _text_argument(use.input, _PATH_KEYS), tuple(_parse_replacement(edit) for edit in edits)
     )
@@ -252,7 +252,7 @@ def _parse_shell(use: ToolUse) -> ForkToolCall:
         or not command
         or not all(isinstance(word, str) for word in command)
     ):
-        raise FormatError("The input needs a `command`.")
+        raise WireFormatError("The input needs a `command`.")
     if command[0] == "apply_patch" and len(command) == 2:
         return _parse_patch_text(command[1])
     if (
@@ -272,7 +272,7 @@ def _parse_patch_call(use: ToolUse) -> ForkToolCall:
 def _parse_patch_text(text: str) -> ForkToolCall:
     files = parse_file_patches(text)
     if isinstance(files, PatchRejection):
-        raise FormatError(files.why)
+        raise WireFormatError(files.why)
     return ApplyPatchCall(files)
 
 
@@ -298,10 +298,10 @@ def _parse_text_editor(use: ToolUse) -> ForkToolCall:
         case "insert":
             line = _number_argument(given, "insert_line")
             if line is None:
-                raise FormatError("The input needs a number `insert_line`.")
+                raise WireFormatError("The input needs a number `insert_line`.")
             return InsertTextCall(path, line, _text_argument(given, ("insert_text", "new_str")))
         case other:
-            raise FormatError(
+            raise WireFormatError(
                 f"There is no command `{str(other)[:40]}`: it is one of view, create, "
                 f"str_replace, insert."
             )

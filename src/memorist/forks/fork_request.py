@@ -15,7 +15,7 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import OpenToolCalls
 from memorist.core.truncation import truncate_middle
-from memorist.forks.file_tool_calls import has_edit_tool
+from memorist.forks.file_tool_calls import has_partial_edit_tool
 from memorist.forks.fork_spec import EditMethod, ForkSpec, ParentCall
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
 
@@ -38,7 +38,7 @@ class ForkPrompts(Struct, frozen=True, kw_only=True):
     report: str
 
 
-def extract_id_from_model_string(name: str) -> str:
+def parse_name_from_model_string(name: str) -> str:
     """The model's name in a request body, from the string it was chosen by:
     `anthropic:NAME@ADDRESS` gives NAME.
     """
@@ -53,7 +53,7 @@ def is_parent_model(name: str, wire_format: str, parent: ParentCall) -> bool:
     return wire_format == parent.request.format and wanted in (
         None,
         "",
-        extract_id_from_model_string(name),
+        parse_name_from_model_string(name),
     )
 
 
@@ -91,7 +91,7 @@ def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
         return EditMethod.FORM
     if spec.parent is None:
         return EditMethod.TEXT
-    if has_edit_tool(_tool_names(codec, spec.parent.request.body)):
+    if has_partial_edit_tool(_tool_names(codec, spec.parent.request.body)):
         return EditMethod.TOOLS
     return EditMethod.TEXT
 
@@ -172,7 +172,7 @@ def fit_spec_to_window(spec: ForkSpec, window: int) -> ForkSpec:
     )
 
 
-def find_parent_usage_and_task(
+def get_parent_usage_and_instruction(
     spec: ForkSpec, body: JsonObject, codec: Codec
 ) -> tuple[Usage, tuple[Message, ...]]:
     """The size of the parent's call, as the provider counted it or else by estimate, and the fork's
@@ -308,7 +308,7 @@ def _join_parts(*parts: str) -> str:
 
 def build_placeholder_results(codec: Codec, reply: JsonObject | None, text: str) -> list[Message]:
     """One constant placeholder result for each tool call that the reply leaves open. Raises
-    FormatError.
+    WireFormatError.
     """
     if reply is None:
         return []

@@ -16,7 +16,7 @@ from memorist.core.leading_thought import strip_leading_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
-from memorist.errors import FormatError, MemoristError, ModelError, ModelTimeout, StoreError
+from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError, WireFormatError
 from memorist.forks.answer_form import FormTask, read_edits_from_form_answer
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
@@ -24,23 +24,23 @@ from memorist.forks.fork_request import (
     build_first_fork_request,
     cap_output_to_remaining_window,
     choose_edit_method,
-    extract_id_from_model_string,
-    find_parent_usage_and_task,
     fit_spec_to_window,
+    get_parent_usage_and_instruction,
     is_fork_request,
     is_parent_model,
+    parse_name_from_model_string,
 )
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
-    ForkRequestRecord,
+    ForkRequestMeasurements,
     ForkSpec,
     Receipt,
     count_budget_tokens,
-    read_server_times,
+    read_llama_timing_seconds,
 )
 from memorist.forks.text_edits import (
-    TextEdits,
+    ParsedAnswerEdits,
     parse_edit_elements,
     parse_edit_objects,
     parse_tool_calls_in_text,
@@ -60,7 +60,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 # One call of a model, which may be a host's own object and then fail in any way.
 
 
-async def send_to_model(model: Model, request: Request) -> Reply:
+async def send_with_uniform_model_errors(model: Model, request: Request) -> Reply:
     """As `Model.send`: raises a `ModelError`, also for any other exception of a host's own model,
     for an answer that is no `Reply`, and where the model cancelled itself. A cancellation from
     outside propagates.
@@ -139,7 +139,7 @@ def _estimate_unanswered_usage(codec: Codec, body: JsonObject, *, is_cached: boo
     """
     fixed = [body[name] for name in INSTRUCTION_AND_TOOL_KEYS if body.get(name)]
     tokens = estimate_text_tokens(msgspec.json.encode(fixed).decode())
-    with contextlib.suppress(FormatError):
+    with contextlib.suppress(WireFormatError):
         tokens += estimate_messages_tokens(codec.decode_request(body).messages)
     return Usage(cache_read=tokens) if is_cached else Usage(input=tokens)
 
@@ -188,7 +188,7 @@ class _ForkRun:
         self._turns = 0
         self._usage = Usage()
         self._cost: float | None = 0.0
-        self._sent: list[ForkRequestRecord] = []
+        self._sent: list[ForkRequestMeasurements] = []
         self._executor: ToolExecutor | None = None
         self.statement = "It ended by a defect of memorist."
 
@@ -244,7 +244,7 @@ class _ForkRun:
         except (TimeoutError, ModelTimeout):
             self.statement = f"It took longer than {spec.limits.seconds:g} seconds (forks.seconds)."
             return ForkOutcome.TIMED_OUT
-        except (ModelError, FormatError, StoreError) as problem:
+        except (ModelError, WireFormatError, StoreError) as problem:
             return self._fail(str(problem))
         return stopped or (
             ForkOutcome.CHANGED if executor.list_file_changes() else ForkOutcome.UNCHANGED
@@ -263,11 +263,11 @@ class _ForkRun:
         texts = load_fork_prompts()
         way = choose_edit_method(spec, wire)
         first = build_first_fork_request(
-            spec, way, texts, codec=wire, model=extract_id_from_model_string(self._model.name)
+            spec, way, texts, codec=wire, model=parse_name_from_model_string(self._model.name)
         )
         seen: Counter[tuple[str, str]] = Counter()
         body = (
-            self._fit_turn(first, *find_parent_usage_and_task(spec, first, wire))
+            self._fit_turn(first, *get_parent_usage_and_instruction(spec, first, wire))
             if spec.parent
             else first
         )
@@ -381,7 +381,7 @@ class _ForkRun:
         began = self._started + before
         left = max(0.001, spec.limits.seconds - before)
         try:
-            reply = await send_to_model(
+            reply = await send_with_uniform_model_errors(
                 self._model,
                 Request(
                     format=self._model.format, body=body, label=spec.label, timeout_seconds=left
@@ -396,7 +396,7 @@ class _ForkRun:
             broken_off = problem.broken_off if isinstance(problem, ModelError) else 0
             usage, price = self._add_unanswered_usage(spec, body, broken_off + is_ended)
             self._sent.append(
-                ForkRequestRecord(
+                ForkRequestMeasurements(
                     started=began, seconds=ended - before, error=error, usage=usage, cost_usd=price
                 )
             )
@@ -407,9 +407,9 @@ class _ForkRun:
         price = self._add_usage(reply.usage, reply.cost_usd)
         if price is not None and lost_price is not None:
             price += lost_price
-        read_seconds, write_seconds = read_server_times(reply.body)
+        read_seconds, write_seconds = read_llama_timing_seconds(reply.body)
         self._sent.append(
-            ForkRequestRecord(
+            ForkRequestMeasurements(
                 started=began,
                 read_seconds=read_seconds,
                 write_seconds=write_seconds,
@@ -486,7 +486,7 @@ def _render_report(turn: _ForkTurn, texts: ForkPrompts) -> str:
 
 def _parse_text_edits(
     reply: Reply, way: EditMethod, form: FormTask | None, *, expected: bool
-) -> TextEdits:
+) -> ParsedAnswerEdits:
     """The edits in the reply's text. An answer to a form is always expected, except beside tool
     calls. A small model that has tools often writes its edits as text all the same, and many a
     server passes its calls on as text: they count, and what is wrong with them is told where it
@@ -503,9 +503,9 @@ def _parse_text_edits(
             if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_edit_objects(text)
             tolerant = way is EditMethod.TOOLS and not expected
-            return TextEdits(edits.calls) if tolerant else edits
+            return ParsedAnswerEdits(edits.calls) if tolerant else edits
         case _:
-            return TextEdits(())
+            return ParsedAnswerEdits(())
 
 
 def _reply_text(reply: Reply) -> str:

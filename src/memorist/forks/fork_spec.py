@@ -172,7 +172,7 @@ class ForkOutcome(StrEnum):
     """
 
 
-class FileChange(Struct, frozen=True):
+class FileSizeChange(Struct, frozen=True):
     """A file with different bytes after the run than before. Sizes in bytes; `before` is None for a
     new file, `after` for a deleted one.
     """
@@ -182,7 +182,7 @@ class FileChange(Struct, frozen=True):
     after: int | None
 
 
-class ForkRequestRecord(Struct, frozen=True, kw_only=True):
+class ForkRequestMeasurements(Struct, frozen=True, kw_only=True):
     """One request of a fork to its model, with its result."""
 
     started: float
@@ -197,8 +197,8 @@ class ForkRequestRecord(Struct, frozen=True, kw_only=True):
     stop_reason: str = ""
     """As the provider names it; empty when it gives none."""
     error: str = ""
-    """The type of the error (`ModelRefused`, `TimeoutError`, `CancelledError` …); empty when a
-    reply came.
+    """The type of the error (`ModelRequestRejected`, `TimeoutError`, `CancelledError` …); empty
+    when a reply came.
     """
     read_seconds: float | None = None
     """Time for reading the request, as the server tells it; None where it does not."""
@@ -206,7 +206,7 @@ class ForkRequestRecord(Struct, frozen=True, kw_only=True):
     """Time for writing the reply, likewise."""
 
 
-def read_server_times(body: JsonObject) -> tuple[float | None, float | None]:
+def read_llama_timing_seconds(body: JsonObject) -> tuple[float | None, float | None]:
     """The seconds that a server took for reading a request and for writing its reply, from
     llama.cpp's `timings`; None for what a reply does not tell.
     """
@@ -236,13 +236,13 @@ class Receipt(Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     cost_usd: float | None = 0.0
     """None when the price is not known."""
-    files: tuple[FileChange, ...] = ()
+    files: tuple[FileSizeChange, ...] = ()
     denied: tuple[str, ...] = ()
     """The reason of each denied call, in order."""
     outcome: ForkOutcome
     said: str = ""
     """Text of the last reply; or, when the run was stopped, the reason."""
-    sent: tuple[ForkRequestRecord, ...] = ()
+    sent: tuple[ForkRequestMeasurements, ...] = ()
     """Its requests, in order."""
 
 
@@ -282,7 +282,7 @@ and `start` itself.
 """
 
 
-class ForkGrant(Struct, frozen=True):
+class GrantedForkLimits(Struct, frozen=True):
     """The fork may run within these limits: its own, or less when less of the budget is left."""
 
     limits: ForkLimits
@@ -290,7 +290,7 @@ class ForkGrant(Struct, frozen=True):
     """Who runs it; None: it runs by itself."""
 
 
-class ForkDenied(Struct, frozen=True, kw_only=True):
+class ForkRunDenial(Struct, frozen=True, kw_only=True):
     """The fork may not run now; the caller falls back to its structural method."""
 
     why: str
@@ -302,7 +302,7 @@ class ForkDenied(Struct, frozen=True, kw_only=True):
 class ForkGovernor(Protocol):
     """Asked before each fork. What a fork used is counted when its receipt is recorded."""
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> GrantedForkLimits | ForkRunDenial:
         """Whether this fork may run on the named model. Its maximum use is reserved until its
         receipt is recorded.
         """
@@ -312,7 +312,7 @@ class ForkGovernor(Protocol):
 class UnlimitedGovernor:
     """Admits every fork: for a single command that the user waits for."""
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> GrantedForkLimits | ForkRunDenial:
         """Grant the fork its own limits."""
         del model
-        return ForkGrant(spec.limits)
+        return GrantedForkLimits(spec.limits)

@@ -18,7 +18,7 @@ from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
 from memorist.forks.answer_form import FormTask, read_edits_from_answer_object
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoToolsPermission, Receipt
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.forks.tool_executor import ToolExecutor
 from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.ports import Clock, FileSystem, Model
@@ -209,9 +209,9 @@ def join_fork_specs(
     forms = {spec.label: spec.form for spec in specs if spec.form is not None}
     tasks = "\n\n".join(f"`{label}`: {form.instruction.strip()}" for label, form in forms.items())
 
-    def read(answer: JsonObject) -> TextEdits:
+    def read(answer: JsonObject) -> ParsedAnswerEdits:
         on_answer(answer)
-        return TextEdits(())
+        return ParsedAnswerEdits(())
 
     return replace(
         specs[0],

@@ -9,7 +9,7 @@ from msgspec import Struct
 from memorist.core.text_analysis import parse_word_list
 
 
-class ReadOnlyCommandRules(Struct, frozen=True, kw_only=True):
+class AllowedReadOnlyCommandArguments(Struct, frozen=True, kw_only=True):
     """The words that a command accepts.
 
     `flags` are single letters without a value, `valued` those with one; `long_options` and
@@ -28,14 +28,14 @@ class ReadOnlyCommandRules(Struct, frozen=True, kw_only=True):
     """Whether every word is plain text (`echo`)."""
 
 
-def _parse_usage(words: list[str]) -> ReadOnlyCommandRules:
+def _parse_usage(words: list[str]) -> AllowedReadOnlyCommandArguments:
     """The rules of one line of a table: `-ab` are flags, `-c=` one with a value, `--name[=]` an
     option whose value is optional, `WORDS<=1` the most operands.
     """
     long = [word[2:] for word in words if word.startswith("--")]
     short = [word[1:] for word in words if word[0] == "-" and word[1] != "-" and word != "-NUMBER"]
     limits = [int(word[7:]) for word in words if word.startswith("WORDS<=")]
-    return ReadOnlyCommandRules(
+    return AllowedReadOnlyCommandArguments(
         flags="".join(each for each in short if not each.endswith("=")),
         valued="".join(each[:-1] for each in short if each.endswith("=")),
         long_options=frozenset(each.removesuffix("[=]") for each in long if not each.endswith("=")),
@@ -46,7 +46,7 @@ def _parse_usage(words: list[str]) -> ReadOnlyCommandRules:
     )
 
 
-def _parse_usage_table(table: str) -> dict[str, ReadOnlyCommandRules]:
+def _parse_usage_table(table: str) -> dict[str, AllowedReadOnlyCommandArguments]:
     """The rules by command; `a|b: …` are those of both."""
     lines = table.strip().replace("\n        ", " ").splitlines()
     rows = (line.split(":", 1) for line in lines)

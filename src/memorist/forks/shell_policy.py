@@ -22,7 +22,7 @@ from memorist.forks.read_only_commands import (
     FIND_VALUE_TESTS,
     GIT_COMMANDS,
     GIT_FORCED_FLAGS,
-    ReadOnlyCommandRules,
+    AllowedReadOnlyCommandArguments,
 )
 
 MAX_COMMAND_CHARACTERS = 4_000
@@ -221,7 +221,9 @@ def _quote_word(word: ShellWord, *, expand: bool = False) -> str:
     return ("./" if pieces[0] in ("*", "?") else "") + "".join(pieces)
 
 
-def _flags_problem(name: str, words: list[str], rules: ReadOnlyCommandRules) -> str | None:
+def _flags_problem(
+    name: str, words: list[str], rules: AllowedReadOnlyCommandArguments
+) -> str | None:
     """What is wrong with a command's words, or None."""
     if rules.takes_any_words:
         return None
@@ -248,7 +250,9 @@ def _flags_problem(name: str, words: list[str], rules: ReadOnlyCommandRules) -> 
     return _operands_problem(name, operands, rules)
 
 
-def _operands_problem(name: str, operands: list[str], rules: ReadOnlyCommandRules) -> str | None:
+def _operands_problem(
+    name: str, operands: list[str], rules: AllowedReadOnlyCommandArguments
+) -> str | None:
     if rules.max_operands is not None and len(operands) > rules.max_operands:
         return f"`{name}` is given too many words."
     if name == "date" and any(not word.startswith("+") for word in operands):
@@ -256,7 +260,7 @@ def _operands_problem(name: str, operands: list[str], rules: ReadOnlyCommandRule
     return None
 
 
-def _needs_value(word: str, rules: ReadOnlyCommandRules) -> bool | None:
+def _needs_value(word: str, rules: AllowedReadOnlyCommandArguments) -> bool | None:
     """Whether the flag word takes the next word as its value; None when the flag is not allowed."""
     if word.startswith("--"):
         long, equals, _ = word[2:].partition("=")

@@ -22,7 +22,7 @@ from memorist.forks.file_tool_calls import (
 )
 
 
-class TextEdits(Struct, frozen=True):
+class ParsedAnswerEdits(Struct, frozen=True):
     """The edits of an answer in order, and one sentence for each piece that could not be parsed."""
 
     calls: tuple[EditFileCall | WriteFileCall, ...]
@@ -42,7 +42,7 @@ MAX_TEXT_READS = 8
 _ATTRIBUTE = lazy_pattern(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
-def parse_edit_elements(text: str) -> TextEdits:
+def parse_edit_elements(text: str) -> ParsedAnswerEdits:
     """Parse the edit elements in an answer, in linear time."""
     tags = list(_TAG.finditer(text))
     calls: list[EditFileCall | WriteFileCall] = []
@@ -62,7 +62,7 @@ def parse_edit_elements(text: str) -> TextEdits:
             calls.append(found)
     asked = dict.fromkeys(found[1].strip() for found in _READ.finditer(text))
     reads = tuple(ReadFileCall(path=path) for path in list(asked)[:MAX_TEXT_READS])
-    return TextEdits(tuple(calls), tuple(problems), () if calls else reads)
+    return ParsedAnswerEdits(tuple(calls), tuple(problems), () if calls else reads)
 
 
 def _parse_attributes(tag: re.Match[str], allowed: tuple[str, ...]) -> dict[str, str] | str:
@@ -163,7 +163,7 @@ _WRITTEN_CALL = lazy_pattern(
 )
 
 
-def parse_tool_calls_in_text(text: str) -> TextEdits:
+def parse_tool_calls_in_text(text: str) -> ParsedAnswerEdits:
     """Edits and reads that are in a text as tool calls: objects with a name and arguments, in
     tags or in a fence.
     """
@@ -177,7 +177,7 @@ def parse_tool_calls_in_text(text: str) -> TextEdits:
                 reads.append(call)
             case _:
                 continue
-    return TextEdits(tuple(calls), (), () if calls else tuple(reads[:MAX_TEXT_READS]))
+    return ParsedAnswerEdits(tuple(calls), (), () if calls else tuple(reads[:MAX_TEXT_READS]))
 
 
 def _parse_written_call(text: str) -> ForkToolCall | None:
@@ -207,12 +207,12 @@ MAX_EDIT_DEPTH = 6
 """Objects and lists around an edit."""
 
 
-def parse_edit_objects(text: str) -> TextEdits:
+def parse_edit_objects(text: str) -> ParsedAnswerEdits:
     """Edits that a text holds as JSON: objects with a path and an old and a new text, or the whole
     text of a file, in whatever lists and objects.
     """
     found = dict.fromkeys(_find_edits(find_object_or_wrap_list(text), "", MAX_EDIT_DEPTH))
-    return TextEdits(tuple(found)[:MAX_EDIT_OBJECTS])
+    return ParsedAnswerEdits(tuple(found)[:MAX_EDIT_OBJECTS])
 
 
 def _find_edits(value: object, path: str, depth: int) -> Iterator[EditFileCall | WriteFileCall]:

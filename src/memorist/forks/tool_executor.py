@@ -56,7 +56,7 @@ from memorist.forks.fork_permissions import (
     find_path_text_problem,
 )
 from memorist.forks.fork_spec import (
-    FileChange,
+    FileSizeChange,
     FolderAccess,
     ForkPermission,
     NoToolsPermission,
@@ -146,7 +146,7 @@ class ToolExecutor:
         except (StoreError, InputError) as problem:
             return _error_answer(str(problem))
 
-    def list_file_changes(self) -> tuple[FileChange, ...]:
+    def list_file_changes(self) -> tuple[FileSizeChange, ...]:
         """The files whose bytes differ from those before the run's first write to them. One that
         cannot be read any more counts as deleted.
         """
@@ -158,7 +158,7 @@ class ToolExecutor:
                 after = None
             if after != before:
                 found.append(
-                    FileChange(
+                    FileSizeChange(
                         str(path),
                         None if before is None else len(before),
                         None if after is None else len(after),

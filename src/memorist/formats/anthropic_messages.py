@@ -30,7 +30,7 @@ from memorist.core.messages import (
     Usage,
     WireInfo,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats import media_links
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
@@ -40,13 +40,13 @@ from memorist.formats.request_codec import (
     build_unknown_message,
     collect_extra_keys,
     decode_tool_definition_object,
-    detect_and_mark_origins,
+    detect_origin_of_user_message,
     get_arguments_object,
     get_text_or_none,
     get_unknown_block_json,
     get_unknown_block_text,
     group_by_speaker,
-    is_anthropic_typed,
+    is_anthropic_builtin_tool,
     join_block_texts,
     merge_extra_keys,
     parse_token_number,
@@ -246,7 +246,7 @@ def _translate_part(part: ContentPart) -> JsonObject | None:
         case DocumentBlock():
             text = media_links.get_document_text(part)
             if text is None:
-                return _media_block("document", media_links.get_document_url(part))
+                return _media_block("document", media_links.get_link_or_data_url(part))
             source = {"type": "text", "media_type": "text/plain", "data": text}
             return {"type": "document", "source": source}
 
@@ -287,7 +287,7 @@ def read_message(item: object, name: str) -> Message:
     blocks = (TextBlock(content),) if isinstance(content, str) else decode_blocks(content)
     origin = Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user":
-        origin, blocks = detect_and_mark_origins(blocks)
+        origin, blocks = detect_origin_of_user_message(blocks)
     wire = _PLAIN_WIRE if plain else _BLOCKS_WIRE
     if len(item) > len(_MESSAGE_KEYS):
         wire = WireInfo(FORMAT, plain=plain, extra=collect_extra_keys(item, _MESSAGE_KEYS))
@@ -437,7 +437,7 @@ class AnthropicCodec(Codec):
 
     def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""
-        if "input_schema" in tool.raw or is_anthropic_typed(tool.raw):
+        if "input_schema" in tool.raw or is_anthropic_builtin_tool(tool.raw):
             return tool.raw
         return {
             "name": tool.name,
@@ -453,10 +453,10 @@ class AnthropicCodec(Codec):
         return [{"role": "assistant", "content": content}] if content else []
 
     def decode_reply(self, body: JsonObject) -> Reply:
-        """Read a whole reply. Raises FormatError for an error object."""
+        """Read a whole reply. Raises WireFormatError for an error object."""
         require_object(body, "The anthropic reply")
         if body.get("type") == "error":
-            raise FormatError(
+            raise WireFormatError(
                 "This is an error answer of the API, not a reply; look at its `error` field."
             )
         content = require_list_field(body, "content", "The anthropic reply")

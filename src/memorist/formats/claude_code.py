@@ -12,7 +12,11 @@ from array import array
 from collections.abc import Iterator
 
 from memorist.core.messages import Message, Origin
-from memorist.formats.claude_code_queue import QUEUE_KIND, QueuedPrompts, is_queue_read
+from memorist.formats.claude_code_queue import (
+    QUEUE_KIND,
+    QueuedPrompts,
+    records_messages_in_queue_alone,
+)
 from memorist.formats.claude_code_records import read_compaction_boundary, read_record_message
 from memorist.formats.claude_code_tree import (
     ASSISTANT,
@@ -70,7 +74,7 @@ class _ClaudeCodeReader:
         for position, number in enumerate(chain.order):
             self.positions[index.line_numbers[number]] = position
         self.names = list(index.kinds)
-        is_read = is_queue_read(index.build_session_head().version)
+        is_read = records_messages_in_queue_alone(index.build_session_head().version)
         self.queue_code = index.kinds.get(QUEUE_KIND) if is_read else None
         self.queue = QueuedPrompts()
         self.is_typed = False

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Message, Origin, TextBlock, WireInfo
-from memorist.formats.request_codec import detect_and_mark_origins
+from memorist.formats.request_codec import detect_origin_of_user_message
 from memorist.formats.transcript_format import FAILURES, parse_iso_timestamp
 
 QUEUE_KIND = "queue-operation"
@@ -45,7 +45,7 @@ class _QueuedPrompt(Struct):
 _operation = build_json_decoder(_QueueOperation)
 
 
-def is_queue_read(version: str) -> bool:
+def records_messages_in_queue_alone(version: str) -> bool:
     """Whether a version of Claude Code records in the queue alone what is sent within a turn."""
     found = _VERSION.fullmatch(version)
     return found is not None and tuple(map(int, found.groups())) < _FIRST_WITH_RECORDS
@@ -75,7 +75,7 @@ class QueuedPrompts:
 
     def _enqueue(self, done: _QueueOperation, line: int, *, is_typed: bool) -> None:
         text = done.content.strip() if isinstance(done.content, str) else ""
-        origin, blocks = detect_and_mark_origins((TextBlock(text),))
+        origin, blocks = detect_origin_of_user_message((TextBlock(text),))
         is_users = origin is Origin.USER and not text.startswith(_MESSAGES_OF_PROGRAMS)
         key = f"{done.timestamp}\n{text}"  # the same in a copy that a resumed session begins with
         message = Message(

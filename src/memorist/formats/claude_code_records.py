@@ -12,9 +12,9 @@ from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
 from memorist.formats.anthropic_messages import decode_block, decode_blocks
 from memorist.formats.request_codec import (
-    combine_and_mark_origins,
-    detect_and_mark_origins,
+    detect_origin_of_user_message,
     get_text_or_none,
+    mark_text_blocks_with_origins,
 )
 from memorist.formats.transcript_format import (
     FAILURES,
@@ -194,7 +194,7 @@ class MessageRecord(PromptSource, gc=True, rename="camel", kw_only=True):
     """Set on what the client adds to a turn by itself."""
 
 
-class LooseMessageRecord(Struct, rename="camel"):
+class LenientMessageRecord(Struct, rename="camel"):
     """A user or assistant record some of whose fields have unusual types."""
 
     uuid: str
@@ -239,7 +239,7 @@ as consent.
 """
 
 _record = build_json_decoder(MessageRecord)
-_loose = build_json_decoder(LooseMessageRecord)
+_loose = build_json_decoder(LenientMessageRecord)
 _attachment = build_json_decoder(AttachmentRecord)
 _kind = build_json_decoder(KindOnlyRecord)
 _system = build_json_decoder(SystemRecord)
@@ -304,7 +304,7 @@ def _build_message(
 
 
 def _build_user_message(
-    record: MessageRecord | LooseMessageRecord | AttachmentRecord | SystemRecord,
+    record: MessageRecord | LenientMessageRecord | AttachmentRecord | SystemRecord,
     judged: tuple[Origin, tuple[Block, ...]],
     wire: WireInfo,
     line: int,
@@ -368,11 +368,11 @@ def _judge_origin(
     the client wrote them.
     """
     if not by_client and kind in (None, "human", "user"):
-        return detect_and_mark_origins(blocks)
+        return detect_origin_of_user_message(blocks)
     found = _ORIGINS.get(kind or "", Origin.INJECTED)
-    origin = detect_and_mark_origins(blocks)[0] if found is Origin.INJECTED else found
+    origin = detect_origin_of_user_message(blocks)[0] if found is Origin.INJECTED else found
     if origin in (Origin.USER, Origin.TOOL):
-        return combine_and_mark_origins(
+        return mark_text_blocks_with_origins(
             blocks, [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks]
         )
     return origin, blocks
@@ -401,7 +401,7 @@ def _read_unusual(data: bytes, line: int) -> Message | None:
             line=line,
             wire=wire,
         )
-    origin, blocks = detect_and_mark_origins(blocks)
+    origin, blocks = detect_origin_of_user_message(blocks)
     if record.is_meta and origin is Origin.USER:
         origin = Origin.INJECTED
     try:
@@ -436,7 +436,7 @@ def _read_system(record: SystemRecord, line: int) -> Message | None:
     """
     if record.subtype != "local_command" or not isinstance(record.content, str) or not record.uuid:
         return None
-    judged = detect_and_mark_origins((TextBlock(record.content),))
+    judged = detect_origin_of_user_message((TextBlock(record.content),))
     timestamp = parse_iso_timestamp(record.timestamp)
     return _build_user_message(
         record, judged, _PLAIN_WIRE, line, timestamp=timestamp, source=record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats import anthropic_messages, openai_chat, openai_responses
 from memorist.formats.request_codec import Codec
 
@@ -14,8 +14,10 @@ _CODECS: dict[str, Codec] = {
 
 
 def find_codec(name: str) -> Codec:
-    """The codec of that name. Raises FormatError, which lists the known names."""
+    """The codec of that name. Raises WireFormatError, which lists the known names."""
     found = _CODECS.get(name)
     if found is None:
-        raise FormatError(f"{name!r} is no wire format; use one of {', '.join(sorted(_CODECS))}.")
+        raise WireFormatError(
+            f"{name!r} is no wire format; use one of {', '.join(sorted(_CODECS))}."
+        )
     return found

@@ -19,7 +19,7 @@ from memorist.core.messages import Block, Message, Origin, Role, TextBlock, Thin
 from memorist.formats.codex_rollout_records import (
     CompactionLine,
     HistoryItemLine,
-    LooseHistoryItemLine,
+    LenientHistoryItemLine,
     SessionMetaLine,
     SessionMetaPayload,
     TextEventLine,
@@ -138,7 +138,7 @@ class _RolloutKind(Struct, gc=False):
 
 _decode_probe = build_json_decoder(_RolloutProbe)
 _decode_kind = build_json_decoder(_RolloutKind)
-_decode_undated = build_json_decoder(LooseHistoryItemLine)
+_decode_undated = build_json_decoder(LenientHistoryItemLine)
 _decode_meta = build_json_decoder(SessionMetaLine)
 _decode_bare_meta = build_json_decoder(SessionMetaPayload)
 _decode_turn = build_json_decoder(TurnContextLine)
@@ -300,7 +300,8 @@ def _track_turns(index: CodexRolloutIndex, lines: Iterable[RawTranscriptLine]) -
             turns.on_message(number, typed=False, context=False)
         elif (
             code in _ITEM_CODES
-            and (message := read_history_item(data, number, bare=code == BARE_ITEM)) is not None
+            and (message := read_message_from_rollout_line(data, number, bare=code == BARE_ITEM))
+            is not None
         ):
             typed = message.origin in (Origin.USER, Origin.AGENT) and message.role == "user"
             turns.on_message(
@@ -318,7 +319,7 @@ def _rolled_back_turns(data: bytes) -> int:
     return (payload.num_turns if payload else None) or 0
 
 
-def read_history_item(data: bytes, number: int, *, bare: bool) -> Message | None:
+def read_message_from_rollout_line(data: bytes, number: int, *, bare: bool) -> Message | None:
     """The message of a line with a history item; None when it is damaged beyond repair."""
     sound: bytes | None = data
     for _ in range(2):
@@ -370,7 +371,7 @@ def _try_meta(data: bytes) -> SessionMetaLine | None:
 
 
 _decode_item = build_json_decoder(HistoryItemLine)
-_decode_undated_item = build_json_decoder(LooseHistoryItemLine)
+_decode_undated_item = build_json_decoder(LenientHistoryItemLine)
 _decode_count = build_json_decoder(TokenCountLine)
 _decode_compaction = build_json_decoder(CompactionLine)
 _decode_world_state = build_json_decoder(WorldStateLine)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.formats.openai_responses import decode_input_item
-from memorist.formats.request_codec import parse_tool_arguments
+from memorist.formats.request_codec import parse_tool_arguments_or_none
 from memorist.formats.transcript_format import convert_datetime_to_epoch_seconds
 
 
@@ -23,7 +23,7 @@ class HistoryItemLine(Struct):
     timestamp: datetime | None = None
 
 
-class LooseHistoryItemLine(Struct):
+class LenientHistoryItemLine(Struct):
     """The same, when the time is of another type."""
 
     payload: Any
@@ -233,7 +233,7 @@ def read_call_message(data: bytes, number: int, reply: str, model: str | None) -
     block = ToolUse(
         item.call_id,
         item.name,
-        parse_tool_arguments(item.arguments) or {},
+        parse_tool_arguments_or_none(item.arguments) or {},
         item.arguments,
         None,
         _item_extra(item),

@@ -19,7 +19,7 @@ def get_image_url(image: ImageBlock) -> str | None:
     return _source_link(source)
 
 
-def get_document_url(document: DocumentBlock) -> str | None:
+def get_link_or_data_url(document: DocumentBlock) -> str | None:
     """The document as a URL (`data:` for inline bytes); None when it is plain text or only a file
     id is known.
     """

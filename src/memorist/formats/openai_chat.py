@@ -33,7 +33,7 @@ from memorist.core.messages import (
     WireInfo,
 )
 from memorist.core.text_analysis import parse_word_list
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats import media_links
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
@@ -43,7 +43,7 @@ from memorist.formats.request_codec import (
     build_unknown_message,
     collect_extra_keys,
     decode_tool_definition_object,
-    detect_and_mark_origins,
+    detect_origin_of_user_message,
     get_arguments_text,
     get_text_or_none,
     get_unknown_block_json,
@@ -53,7 +53,7 @@ from memorist.formats.request_codec import (
     join_block_texts,
     merge_extra_keys,
     parse_token_number,
-    parse_tool_arguments,
+    parse_tool_arguments_or_none,
     require_list_field,
     require_object,
 )
@@ -132,7 +132,7 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
     content = _read_content(item)
     if content is None:
         return None
-    origin, blocks = detect_and_mark_origins(content[0])
+    origin, blocks = detect_origin_of_user_message(content[0])
     speaker = item.get("name")
     if isinstance(speaker, str) and not _NO_PERSON.isdisjoint(
         word.lower() for word in _NAME_WORD.findall(speaker)
@@ -266,7 +266,7 @@ def _read_call(raw: object) -> ToolUse | None:
     return ToolUse(
         raw["id"],
         body["name"],
-        parse_tool_arguments(given) or {},
+        parse_tool_arguments_or_none(given) or {},
         given,
         extra=None if regular else raw,
     )
@@ -498,7 +498,7 @@ def _translate_part(block: Block) -> JsonObject | None:
 
 
 def _translate_document(block: DocumentBlock) -> JsonObject:
-    text, link = media_links.get_document_text(block), media_links.get_document_url(block)
+    text, link = media_links.get_document_text(block), media_links.get_link_or_data_url(block)
     if text is not None or link is None or not link.startswith("data:"):
         return {"type": "text", "text": text or "[document]"}
     return {
@@ -556,7 +556,7 @@ class OpenAIChatCodec(Codec):
         ]
 
     def decode_request(self, body: JsonObject) -> DecodedRequest:
-        """Read a whole request body. Raises FormatError."""
+        """Read a whole request body. Raises WireFormatError."""
         prompt = super().decode_request(body)
         messages = prompt.messages
         size = next(
@@ -594,7 +594,7 @@ class OpenAIChatCodec(Codec):
         return [_first_choice(reply)["message"]]
 
     def decode_reply(self, body: JsonObject) -> Reply:
-        """Read a whole reply; only its first choice. Raises FormatError."""
+        """Read a whole reply; only its first choice. Raises WireFormatError."""
         choice = _first_choice(require_object(body, "The openai_chat reply"))
         reply_id = get_text_or_none(body.get("id"))
         stop = get_text_or_none(choice.get("finish_reason"))
@@ -625,11 +625,11 @@ class OpenAIChatCodec(Codec):
 
 
 def _first_choice(reply: JsonObject) -> JsonObject:
-    """The first choice. Raises FormatError when there is none with a message."""
+    """The first choice. Raises WireFormatError when there is none with a message."""
     choices = require_list_field(reply, "choices", "The openai_chat reply")
     choice = choices[0] if choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-        raise FormatError(
+        raise WireFormatError(
             "The openai_chat reply has no choice with a message; look at its `error` field."
         )
     return choice

@@ -26,7 +26,7 @@ from memorist.core.messages import (
     Usage,
     WireInfo,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats import media_links
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
@@ -35,18 +35,18 @@ from memorist.formats.request_codec import (
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
-    combine_and_mark_origins,
     decode_tool_definition_object,
-    detect_and_mark_origins,
+    detect_origin_of_user_message,
     get_arguments_text,
     get_text_or_none,
     get_unknown_block_json,
     get_unknown_block_text,
-    is_anthropic_typed,
+    is_anthropic_builtin_tool,
     is_custom_call,
+    mark_text_blocks_with_origins,
     merge_extra_keys,
     parse_token_number,
-    parse_tool_arguments,
+    parse_tool_arguments_or_none,
     require_list_field,
     require_object,
 )
@@ -155,7 +155,7 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
 
 
 def _document_part(block: DocumentBlock, usual: str) -> JsonObject | None:
-    text, link = media_links.get_document_text(block), media_links.get_document_url(block)
+    text, link = media_links.get_document_text(block), media_links.get_link_or_data_url(block)
     if text is not None or link is None or usual == "output_text":
         return _text_part(text or "[document]", usual)
     if link.startswith("data:"):
@@ -189,7 +189,7 @@ def read_codex_recorded_origins(
     ):
         return None
     origins = [_stated_origin(block, kind) for block, kind in zip(blocks, kinds, strict=True)]
-    return combine_and_mark_origins(blocks, origins)
+    return mark_text_blocks_with_origins(blocks, origins)
 
 
 def _stated_origin(block: Block, kind: str) -> Origin | None:
@@ -307,7 +307,7 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
     origin = Origin.AGENT if agent else Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user" and not agent:
         kinds = read_codex_recorded_origins(item, blocks)
-        origin, blocks = detect_and_mark_origins(blocks) if kinds is None else kinds
+        origin, blocks = detect_origin_of_user_message(blocks) if kinds is None else kinds
     kind = kind or "easy_message"
     wire = _WIRES[kind, plain]
     extra = collect_extra_keys(item, _AGENT_MESSAGE_KEYS if agent else _MESSAGE_KEYS)
@@ -336,7 +336,7 @@ def _read_call(item: JsonObject, kind: str, name: str) -> Message | None:
     if isinstance(given, str) and call.text:
         read_keys.add(call.arguments)
         arguments = given
-        block_input = parse_tool_arguments(given) or {}
+        block_input = parse_tool_arguments_or_none(given) or {}
     elif isinstance(given, dict):
         read_keys.add(call.arguments)
         block_input = given
@@ -593,7 +593,7 @@ class OpenAIResponsesCodec(Codec):
         return decode_input_item(item, name)
 
     def get_history_items(self, body: JsonObject) -> list[Any]:
-        """The items of `input`; a string means one user message. Raises FormatError."""
+        """The items of `input`; a string means one user message. Raises WireFormatError."""
         value = body.get(self.body_key)
         if isinstance(value, str):
             return [{"type": "message", "role": "user", "content": value}]
@@ -653,7 +653,7 @@ class OpenAIResponsesCodec(Codec):
         raw = tool.raw
         elsewhere = any(
             key in raw for key in ("function", "custom", "input_schema")
-        ) or is_anthropic_typed(raw)
+        ) or is_anthropic_builtin_tool(raw)
         if isinstance(raw.get("type"), str) and not elsewhere:
             return raw
         return {
@@ -670,12 +670,12 @@ class OpenAIResponsesCodec(Codec):
 
     def decode_reply(self, body: JsonObject) -> Reply:
         """Read a whole reply: a message for each output item; the last one carries the usage.
-        Raises FormatError.
+        Raises WireFormatError.
         """
         require_object(body, "The openai_responses reply")
         items = self.list_reply_wire_items(body)
         if isinstance(body.get("error"), dict) and not items:
-            raise FormatError(
+            raise WireFormatError(
                 "This is a failed response without output; look at its `error` field."
             )
         reply_id = get_text_or_none(body.get("id"))

@@ -29,7 +29,7 @@ from memorist.core.messages import (
     UnknownBlock,
     WireInfo,
 )
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.formats.host_markup import detect_origin
 from memorist.ports import Reply
 
@@ -142,7 +142,7 @@ def get_unknown_block_text(block: UnknownBlock) -> str:
     return ""
 
 
-def parse_tool_arguments(text: str) -> JsonObject | None:
+def parse_tool_arguments_or_none(text: str) -> JsonObject | None:
     """Parse text as a JSON object; None when it is not one, or nested so deep that the walks
     through it would fail.
     """
@@ -183,7 +183,11 @@ def get_arguments_object(call: ToolUse) -> JsonObject:
     """The arguments as an object. Free text (a custom tool, broken JSON) becomes the value of the
     single key `input`.
     """
-    if call.input or call.arguments is None or parse_tool_arguments(call.arguments) is not None:
+    if (
+        call.input
+        or call.arguments is None
+        or parse_tool_arguments_or_none(call.arguments) is not None
+    ):
         return call.input
     return {"input": call.arguments}
 
@@ -207,7 +211,7 @@ def get_text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def detect_and_mark_origins(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]]:
+def detect_origin_of_user_message(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]]:
     """The origin of a user message, and its blocks with each text of another origin marked.
 
     USER when any text was typed; TOOL when it holds tool results and nothing typed; USER for media
@@ -221,13 +225,13 @@ def detect_and_mark_origins(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Bl
     origins = [
         detect_origin(block.text) if isinstance(block, TextBlock) else None for block in blocks
     ]
-    return combine_and_mark_origins(blocks, origins)
+    return mark_text_blocks_with_origins(blocks, origins)
 
 
-def combine_and_mark_origins(
+def mark_text_blocks_with_origins(
     blocks: tuple[Block, ...], origins: list[Origin | None]
 ) -> tuple[Origin, tuple[Block, ...]]:
-    """Like `detect_and_mark_origins`, with the origin of every text (None for other blocks)
+    """Like `detect_origin_of_user_message`, with the origin of every text (None for other blocks)
     determined by the caller.
     """
     whole = _whole_origin(blocks, origins)
@@ -321,7 +325,7 @@ def decode_tool_definition_object(
     )
 
 
-def is_anthropic_typed(raw: JsonObject) -> bool:
+def is_anthropic_builtin_tool(raw: JsonObject) -> bool:
     """Whether the definition is one of Anthropic's own tools, which have a dated type
     (`bash_20250124`) and no schema.
     """
@@ -330,17 +334,17 @@ def is_anthropic_typed(raw: JsonObject) -> bool:
 
 
 def require_object(value: object, what: str) -> JsonObject:
-    """Return the value if it is a JSON object. Raises FormatError."""
+    """Return the value if it is a JSON object. Raises WireFormatError."""
     if not isinstance(value, dict):
-        raise FormatError(f"{what} is not a JSON object; give the decoded object.")
+        raise WireFormatError(f"{what} is not a JSON object; give the decoded object.")
     return value
 
 
 def require_list_field(body: JsonObject, key: str, what: str) -> list[Any]:
-    """Return the list under the key. Raises FormatError."""
+    """Return the list under the key. Raises WireFormatError."""
     value = body.get(key)
     if not isinstance(value, list):
-        raise FormatError(f"{what} has no list `{key}`; check which format it is.")
+        raise WireFormatError(f"{what} has no list `{key}`; check which format it is.")
     return value
 
 
@@ -370,7 +374,7 @@ class Codec(ABC):
 
     Lossless: `encode_request(decode_request(body)) == body` for every body whose overall shape is
     that of the format, with unknown keys, unknown blocks and unusual but legal forms kept. Decoding
-    raises `FormatError` for what is not of the format at all.
+    raises `WireFormatError` for what is not of the format at all.
     """
 
     name: str
@@ -467,11 +471,11 @@ class Codec(ABC):
 
     @abstractmethod
     def list_reply_wire_items(self, reply: JsonObject) -> list[Any]:
-        """The part of a reply that is added to the history, unchanged. Raises FormatError."""
+        """The part of a reply that is added to the history, unchanged. Raises WireFormatError."""
 
     @abstractmethod
     def decode_reply(self, body: JsonObject) -> Reply:
-        """Read a whole (not streamed) reply; `cost_usd` is None. Raises FormatError."""
+        """Read a whole (not streamed) reply; `cost_usd` is None. Raises WireFormatError."""
 
     @abstractmethod
     def build_tool_result_message(
@@ -484,12 +488,12 @@ class Codec(ABC):
         return (self.decode_history_item(item, id),)
 
     def get_history_items(self, body: JsonObject) -> list[Any]:
-        """The entries of the history. Raises FormatError."""
+        """The entries of the history. Raises WireFormatError."""
         return require_list_field(body, self.body_key, f"The {self.name} request")
 
     def decode_request(self, body: JsonObject) -> DecodedRequest:
         """Read a whole request body. Messages without an id on the wire are named `m0`, `m1` … by
-        position. Raises FormatError.
+        position. Raises WireFormatError.
         """
         require_object(body, f"The {self.name} request")
         messages = [
@@ -535,7 +539,7 @@ class Codec(ABC):
         The new body shares every earlier entry and parameter with the old one, so that its bytes
         are a prefix of the new request's history. The tail carries no cache mark. Tool calls that
         the reply leaves open are up to the caller (`build_placeholder_results`). Raises
-        FormatError.
+        WireFormatError.
         """
         require_object(body, f"The {self.name} request")
         # Old entries are reused by identity: a rebuilt entry could encode to other bytes, and the

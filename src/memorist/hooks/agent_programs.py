@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from memorist.errors import InputError
 from memorist.hooks.claude_code_settings import (
-    find_claude_folder,
     find_claude_hook_file,
     find_claude_server_file,
+    find_user_claude_folder,
     has_claude_plugin,
 )
 from memorist.hooks.codex_settings import (
-    find_codex_folder,
     find_codex_server_target,
+    get_codex_folder_for_scope,
     has_codex_plugin,
 )
 from memorist.hooks.hook_entries import add_hook_entries, remove_own_hook_entries
@@ -156,9 +156,9 @@ def find_user_folder(agent: AgentProgram, scope: SettingsScope) -> Path:
     user = replace(scope, project=None)
     match agent.name:
         case "claude-code":
-            return find_claude_folder(user)
+            return find_user_claude_folder(user)
         case "codex":
-            return find_codex_folder(user)
+            return get_codex_folder_for_scope(user)
         case _:
             return _find_below_home(agent, scope, agent.folder)
 
@@ -195,7 +195,7 @@ def find_settings_targets(
     path = (
         find_claude_hook_file(scope)
         if name == "claude-code"
-        else find_codex_folder(scope) / "hooks.json"
+        else get_codex_folder_for_scope(scope) / "hooks.json"
     )
     first = InstallTarget(
         path, "hooks", lambda text: add_hook_entries(text, hooks), remove_own_hook_entries, "{}\n"

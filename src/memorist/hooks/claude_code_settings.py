@@ -21,7 +21,7 @@ MANAGED_SETTINGS = Path(
 """What the administrator of a machine sets (Claude Code's settings page)."""
 
 
-def find_claude_folder(scope: SettingsScope) -> Path:
+def find_user_claude_folder(scope: SettingsScope) -> Path:
     """The folder of the user's own settings."""
     named = scope.environment.get("CLAUDE_CONFIG_DIR", "")
     return Path(named) if named else scope.home / ".claude"
@@ -32,7 +32,7 @@ def find_claude_hook_file(scope: SettingsScope) -> Path:
     file that is not shared.
     """
     if scope.project is None:
-        return find_claude_folder(scope) / "settings.json"
+        return find_user_claude_folder(scope) / "settings.json"
     return scope.project / ".claude" / "settings.local.json"
 
 
@@ -51,7 +51,7 @@ def find_setting_without_hooks(scope: SettingsScope, project: Path) -> tuple[Pat
     """
     files = {
         MANAGED_SETTINGS: ("disableAllHooks", "allowManagedHooksOnly"),
-        find_claude_folder(scope) / "settings.json": ("disableAllHooks",),
+        find_user_claude_folder(scope) / "settings.json": ("disableAllHooks",),
         project / ".claude" / "settings.json": ("disableAllHooks",),
         project / ".claude" / "settings.local.json": ("disableAllHooks",),
     }
@@ -67,7 +67,7 @@ def find_setting_without_hooks(scope: SettingsScope, project: Path) -> tuple[Pat
 def has_claude_plugin(scope: SettingsScope) -> bool:
     """Whether the user's settings turn memorist's plugin on."""
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
-        text = read_regular_text_file(find_claude_folder(scope) / "settings.json")
+        text = read_regular_text_file(find_user_claude_folder(scope) / "settings.json")
         plugins = json.loads(text).get("enabledPlugins", {})
         return any(on is True for name, on in plugins.items() if is_own_plugin(name))
     return False

@@ -41,7 +41,7 @@ _OTHER_FORM = (
 )
 
 
-def find_codex_folder(scope: SettingsScope) -> Path:
+def get_codex_folder_for_scope(scope: SettingsScope) -> Path:
     """The folder of the user's settings, or of the project's."""
     if scope.project is not None:
         return scope.project / ".codex"
@@ -53,7 +53,7 @@ def has_codex_plugin(scope: SettingsScope) -> bool:
     """Whether the user's settings turn memorist's plugin on."""
     user = replace(scope, project=None)
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
-        text = read_regular_text_file(find_codex_folder(user) / "config.toml")
+        text = read_regular_text_file(get_codex_folder_for_scope(user) / "config.toml")
         plugins = tomllib.loads(text).get("plugins", {})
         return any(
             each.get("enabled") is True for name, each in plugins.items() if is_own_plugin(name)
@@ -63,7 +63,7 @@ def has_codex_plugin(scope: SettingsScope) -> bool:
 
 def find_codex_server_target(scope: SettingsScope, program: LaunchCommand) -> InstallTarget:
     """The file that holds the MCP servers; removing ours removes what the user trusted of it."""
-    folder = find_codex_folder(scope)
+    folder = get_codex_folder_for_scope(scope)
     return InstallTarget(
         folder / "config.toml",
         "MCP server",

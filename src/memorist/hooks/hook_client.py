@@ -231,7 +231,7 @@ def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
     broken_off = 0
     while True:
         said = _exchange(call, question)
-        found = None if said is None else hook_protocol.parse_hook_response(said)
+        found = None if said is None else hook_protocol.parse_daemon_response(said)
         if found is not None and found[0] == hook_protocol.DONE:
             return found[1]
         broken_off += said is not None and found is None

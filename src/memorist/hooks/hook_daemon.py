@@ -226,12 +226,12 @@ class HookDaemon:
                 with self._answer_first() if quick else contextlib.nullcontext():
                     said = await self._answer(question)
                     writer.write(
-                        hook_protocol.encode_hook_response(hook_protocol.DONE, said.output)
+                        hook_protocol.encode_daemon_response(hook_protocol.DONE, said.output)
                     )
             elif question is not None:
                 self._listening.remove_socket_file()
                 self._end.set()
-                writer.write(hook_protocol.encode_hook_response(hook_protocol.MOVED))
+                writer.write(hook_protocol.encode_daemon_response(hook_protocol.MOVED))
             await writer.drain()
         except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
             # The hook program is gone, or it was no hook program.

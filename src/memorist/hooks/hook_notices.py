@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.statement_changes import is_about_everything, is_about_user
+from memorist.auto_memory.statement_changes import (
+    asks_to_forget_all_about_user,
+    is_about_everything,
+)
 from memorist.core.sentences import shorten_to_one_line
 from memorist.events import (
     Event,
+    ForgetTargetNotFound,
     MemoryChanged,
     MemoryNeedsReview,
-    MemoryNotFound,
     MemoryRefused,
     ProposalRejected,
 )
@@ -50,7 +53,7 @@ def render_memory_notice(events: Sequence[Event]) -> str:
         for each in events
         if isinstance(each, ProposalRejected)
     ]
-    parts += [_describe_missing(each) for each in events if isinstance(each, MemoryNotFound)]
+    parts += [_describe_missing(each) for each in events if isinstance(each, ForgetTargetNotFound)]
     parts += [f"kept nothing: {reason}" for reason in dict.fromkeys(refused)]
     ways = ["memorist memory undo" if len(changed) == 1 else "memorist memory log"]
     if not changed:
@@ -75,14 +78,14 @@ def _describe_waiting(waiting: Mapping[str, MemoryNeedsReview]) -> str:
     return f"waits for your {yes} “{shorten_to_one_line(one.text, _MAX_QUOTED_CHARS)}”"
 
 
-def _describe_missing(missing: MemoryNotFound) -> str:
+def _describe_missing(missing: ForgetTargetNotFound) -> str:
     """Say that a "forget" found nothing."""
     asked = missing.asked.strip(" .!。！")
     if not asked:
         return "forgot nothing: your message before stated nothing (memorist memory undo)"
     if is_about_everything(asked):
         return f"forgot nothing yet: all memories of this project? Then run: {_FORGET_ALL}"
-    if is_about_user(asked):
+    if asks_to_forget_all_about_user(asked):
         return "nothing about you is remembered"
     quoted = f"“{shorten_to_one_line(asked, _MAX_QUOTED_CHARS)}”"
     if missing.path:
@@ -125,7 +128,7 @@ def render_moved_project_notice(former: str) -> str:
     return f"memorist: {former}" if former else ""
 
 
-def render_unreadable_memory_notice(why: str) -> str:
+def render_memories_not_shown_notice(why: str) -> str:
     """Say at the start of a session why it is shown no memories; empty for nothing."""
     return f"memorist: no memories are shown: {why}" if why else ""
 

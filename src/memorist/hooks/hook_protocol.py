@@ -97,12 +97,12 @@ def is_other_protocol_version(line: bytes) -> bool:
     return name == b"memorist" and rest.partition(b"\t")[0] != PROTOCOL.encode()
 
 
-def encode_hook_response(word: str, data: bytes = b"") -> bytes:
+def encode_daemon_response(word: str, data: bytes = b"") -> bytes:
     """A response in wire form: `word` says what it is, `data` is what the hook prints."""
     return f"{word}\t{len(data)}\n".encode() + data
 
 
-def parse_hook_response(response: bytes) -> tuple[str, bytes] | None:
+def parse_daemon_response(response: bytes) -> tuple[str, bytes] | None:
     """The word and the bytes of a response; None if it is incomplete."""
     first, found, data = response.partition(b"\n")
     word, _, length = first.decode("ascii", "replace").partition("\t")

@@ -27,9 +27,9 @@ from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import (
     Event,
+    ForgetTargetNotFound,
     MemoryChanged,
     MemoryNeedsReview,
-    MemoryNotFound,
     MemoryRefused,
     ProposalRejected,
 )
@@ -37,11 +37,11 @@ from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
     render_inbox_notice,
+    render_memories_not_shown_notice,
     render_memory_notice,
     render_moved_project_notice,
     render_pin_notice,
     render_quoted_off_request_notice,
-    render_unreadable_memory_notice,
     render_unsaved_session_notice,
     render_waiting_notice,
 )
@@ -77,7 +77,13 @@ the turn.
 """
 
 
-TOLD_EVENTS = (MemoryChanged, MemoryNeedsReview, MemoryRefused, MemoryNotFound, ProposalRejected)
+TOLD_EVENTS = (
+    MemoryChanged,
+    MemoryNeedsReview,
+    MemoryRefused,
+    ForgetTargetNotFound,
+    ProposalRejected,
+)
 """Events of which the user sees a line."""
 INBOX_CONTEXT = (
     "[memorist] This prompt is for memorist, which does it and tells the user what came of it. Run "
@@ -200,7 +206,7 @@ class HookSession:
         notices = (
             render_waiting_notice(len(self._session.list_waiting_proposals())) if begins else "",
             render_moved_project_notice(self._session.suggest_former_memory()) if begins else "",
-            render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
+            render_memories_not_shown_notice(self._session.memory_read_failure) if begins else "",
             render_unsaved_session_notice(self._session.why_unsaved) if begins else "",
             render_memory_notice(events),
             *self._list_prompt_notices(event),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memorist.context.context_tags import find_context_tag, unwrap_tag
+from memorist.context.context_tags import require_context_tag_definition, unwrap_tag
 from memorist.context.first_context_assembly import REMINDER_TAG
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.hooks.hook_event import Client
@@ -35,7 +35,7 @@ RESTORED_SECTIONS = (TASK_SECTION, STATE_SECTION, ERRORS_SECTION, FILES_SECTION)
 
 def strip_reminder_tag(text: str) -> str:
     """Remove memorist's reminder tag: the client puts its own tag around the output of a hook."""
-    inner = unwrap_tag(text, find_context_tag(REMINDER_TAG, "file-native"))
+    inner = unwrap_tag(text, require_context_tag_definition(REMINDER_TAG, "file-native"))
     return (text if inner is None else inner).strip()
 
 

@@ -43,7 +43,7 @@ def compute_memory_checksum(text: str | None) -> str:
     return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def update_entries_from_texts(
+def update_own_published_entries(
     last: Mapping[str, VersionedMemory], now: Mapping[str, str]
 ) -> ProjectEntries:
     """The entries of this machine, from those it last published and the texts that it has now."""
@@ -84,7 +84,7 @@ def _follows(later: VersionedMemory, earlier: VersionedMemory) -> bool:
     return not back or later.changes > earlier.changes
 
 
-def merge_project_entries(
+def merge_machine_memories_without_loss(
     published: Mapping[str, VersionedMemory],
     here: Mapping[str, str],
     others: Sequence[Mapping[str, VersionedMemory]],
@@ -98,7 +98,7 @@ def merge_project_entries(
     theirs: ProjectEntries = {}
     for other in others:
         theirs = _merge(theirs, other, {}, ())
-    mine = update_entries_from_texts(published, here)
+    mine = update_own_published_entries(published, here)
     return _merge(mine, theirs, published, {path for path in mine if path not in published})
 
 

@@ -28,14 +28,14 @@ from memorist.machines.machine_merge import (
     ProjectEntries,
     VersionedMemory,
     compute_memory_checksum,
-    merge_project_entries,
+    merge_machine_memories_without_loss,
 )
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.machines.synced_checksums import load_synced_checksums, save_synced_checksums
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.platforms.user_home import expand_user
-from memorist.store.disk_files import DiskFiles, check_folder_is_usable, read_if_exists
+from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing, read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import derive_space_name_from_remote
@@ -173,7 +173,7 @@ def _merge_project(
     A file that is no text or was cut off, or that a link hides, stays as it is, and what is known
     of it.
     """
-    check_folder_is_usable(memory.layout.folder)
+    check_folder_readable_or_missing(memory.layout.folder)
     published, had = _find_synced(memory, name, projects)
     here, hidden = _read_texts(memory, published)
     paths = {path for each in (published, *others) for path in each}
@@ -198,7 +198,7 @@ def _merge_project(
     ]
     for path in unreadable:
         known.pop(path, None)
-    entries = merge_project_entries(known, here, usable)
+    entries = merge_machine_memories_without_loss(known, here, usable)
     changes = [
         MemoryChange(
             path=path,

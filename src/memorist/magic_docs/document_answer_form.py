@@ -9,9 +9,9 @@ from pathlib import PurePath
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import mark_fenced_code
 from memorist.core.messages import JsonObject
-from memorist.forks.answer_form import FormTask, list_answer_objects
+from memorist.forks.answer_form import FormTask, coerce_to_object_list
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.magic_docs.document_prompt import (
     MagicDocPrompts,
@@ -35,9 +35,9 @@ def build_document_form(
 ) -> FormTask:
     """The form for the document at `path`; parameters as for `build_update_prompt`."""
 
-    def read(answer: JsonObject) -> TextEdits:
+    def read(answer: JsonObject) -> ParsedAnswerEdits:
         text, problems, known = contents, [], []
-        for given in list_answer_objects(answer.get("changes")):
+        for given in coerce_to_object_list(answer.get("changes")):
             if not isinstance(given.get("new"), str):
                 problems.append("a change has no text under `new`; to take a line out, it is empty")
                 continue
@@ -58,8 +58,8 @@ def build_document_form(
         edit = EditFileCall(path, (TextReplacement(contents, text),))
         if text == contents:
             same = tuple(f"“{new.strip()[:80]}” changes nothing" for new in known[:1])
-            return TextEdits((), tuple(problems[:1]), dropped=same)
-        return TextEdits((edit,), dropped=tuple(problems))
+            return ParsedAnswerEdits((), tuple(problems[:1]), dropped=same)
+        return ParsedAnswerEdits((edit,), dropped=tuple(problems))
 
     text: JsonObject = {"type": "string"}
     own, reasons = render_instruction_and_reasons(header, prompts, refused)

@@ -40,7 +40,7 @@ class MagicDocCandidate(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class DocumentScope(Struct, frozen=True, kw_only=True):
+class DocumentLocationRules(Struct, frozen=True, kw_only=True):
     """Where documents may be: inside the project, and not among memorist's own files in `home`."""
 
     files: FileSystem
@@ -49,11 +49,11 @@ class DocumentScope(Struct, frozen=True, kw_only=True):
     max_bytes: int
 
 
-def open_document_scope(context: SessionContext) -> DocumentScope | None:
+def open_document_scope(context: SessionContext) -> DocumentLocationRules | None:
     """Where the documents of a session may be; None for one without a project, which has none."""
     runtime = context.runtime
     if context.project:
-        return DocumentScope(
+        return DocumentLocationRules(
             files=runtime.files,
             project=Path(context.project),
             home=runtime.layout.home,
@@ -62,7 +62,7 @@ def open_document_scope(context: SessionContext) -> DocumentScope | None:
     return None
 
 
-def resolve_magic_doc_path(scope: DocumentScope, path: str) -> Path | str:
+def resolve_magic_doc_path(scope: DocumentLocationRules, path: str) -> Path | str:
     """Resolve a document, or return why it is not updated: it must be a plain file inside the
     project, and no link may lead out. Raises StoreError.
     """
@@ -87,7 +87,7 @@ def resolve_magic_doc_path(scope: DocumentScope, path: str) -> Path | str:
     return next((why for found, why in checks if found), real)
 
 
-def find_document_at_path(scope: DocumentScope, path: str) -> MagicDocCandidate | None:
+def find_document_at_path(scope: DocumentLocationRules, path: str) -> MagicDocCandidate | None:
     """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
     if find_path_text_problem(path):
         return None
@@ -105,7 +105,7 @@ def find_document_at_path(scope: DocumentScope, path: str) -> MagicDocCandidate 
     return MagicDocCandidate(path=location, title=header.title)
 
 
-def has_document_text(scope: DocumentScope, path: str) -> bool:
+def is_document_file_nonempty(scope: DocumentLocationRules, path: str) -> bool:
     """Whether there is a file with any text at a path that was read, or no document can be."""
     if find_path_text_problem(path):
         return True
@@ -119,7 +119,7 @@ def has_document_text(scope: DocumentScope, path: str) -> bool:
     return bool((data or b"").strip(b"\0 \t\r\n"))
 
 
-def find_magic_docs(scope: DocumentScope) -> list[MagicDocCandidate]:
+def find_magic_docs(scope: DocumentLocationRules) -> list[MagicDocCandidate]:
     """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
 
     Raises StoreError and FileNotFoundError.

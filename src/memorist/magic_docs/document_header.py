@@ -11,7 +11,7 @@ import re
 
 from msgspec import Struct
 
-from memorist.core.markdown import mark_fenced_code, split_markdown_lines
+from memorist.core.markdown import mark_fenced_code, split_lines_at_line_feeds
 
 SUFFIXES = (".md", ".markdown", ".mdx")
 """File name suffixes of possible Magic Docs."""
@@ -43,7 +43,7 @@ def find_magic_doc_header(text: str) -> MagicDocHeader | None:
     Magic Doc.
     """
     start = 0
-    for line, fenced in mark_fenced_code(split_markdown_lines(text)):
+    for line, fenced in mark_fenced_code(split_lines_at_line_feeds(text)):
         bare = line.rstrip("\r\n")
         found = None if fenced else _HEADER.fullmatch(bare.rstrip())
         if found is not None:

@@ -9,15 +9,22 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.magic_docs.document_files import DocumentScope, find_document_at_path, find_magic_docs
+from memorist.magic_docs.document_files import (
+    DocumentLocationRules,
+    find_document_at_path,
+    find_magic_docs,
+)
 from memorist.magic_docs.document_header import find_magic_doc_header
-from memorist.magic_docs.document_update_review import find_new_paths, parse_magic_document
+from memorist.magic_docs.document_update_review import (
+    find_new_paths,
+    parse_updatable_magic_document,
+)
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
 
 
-class DocumentReport(Struct, frozen=True, kw_only=True):
+class MagicDocReport(Struct, frozen=True, kw_only=True):
     """A Magic Doc of a project; `problems` say why it is not kept, or what is wrong with it."""
 
     path: str
@@ -27,7 +34,7 @@ class DocumentReport(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def list_magic_docs(scope: DocumentScope) -> list[DocumentReport]:
+def list_magic_docs(scope: DocumentLocationRules) -> list[MagicDocReport]:
     """List every Magic Doc of a project, by path, each with the reason why it is not kept, if any.
 
     Raises StoreError.
@@ -35,13 +42,15 @@ def list_magic_docs(scope: DocumentScope) -> list[DocumentReport]:
     found = []
     for document in find_magic_docs(scope):
         data = scope.files.read(document.path)
-        unreadable = parse_magic_document(data, scope.max_bytes)
+        unreadable = parse_updatable_magic_document(data, scope.max_bytes)
         reasons = (document.why, unreadable if isinstance(unreadable, str) else "")
         found.append(_report(document.path, data, tuple(filter(None, reasons))))
     return found
 
 
-def check_magic_docs(scope: DocumentScope, paths: Iterable[Path] = ()) -> list[DocumentReport]:
+def check_magic_docs(
+    scope: DocumentLocationRules, paths: Iterable[Path] = ()
+) -> list[MagicDocReport]:
     """Check files as Magic Docs, or all Magic Docs of a project; paths are absolute.
 
     Raises StoreError.
@@ -52,11 +61,11 @@ def check_magic_docs(scope: DocumentScope, paths: Iterable[Path] = ()) -> list[D
     ]
 
 
-def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
+def _check_document(scope: DocumentLocationRules, path: Path) -> MagicDocReport:
     try:
         data = scope.files.read(path)
     except FileNotFoundError:
-        return DocumentReport(path=str(path), problems=("it is not there",))
+        return MagicDocReport(path=str(path), problems=("it is not there",))
     document = find_document_at_path(scope, str(path))
     missing = find_new_missing_paths(scope, path, "", data.decode("utf-8", "replace"))
     problems = (
@@ -67,16 +76,16 @@ def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
     return _report(path, data, tuple(filter(None, problems)))
 
 
-def _report(path: Path, data: bytes, problems: tuple[str, ...]) -> DocumentReport:
+def _report(path: Path, data: bytes, problems: tuple[str, ...]) -> MagicDocReport:
     header = find_magic_doc_header(data.decode("utf-8", "replace"))
     title, instruction = ("", "") if header is None else (header.title, header.instruction)
-    return DocumentReport(
+    return MagicDocReport(
         path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems
     )
 
 
 def find_new_missing_paths(
-    scope: DocumentScope, path: Path, before: str, after: str
+    scope: DocumentLocationRules, path: Path, before: str, after: str
 ) -> tuple[str, ...]:
     """Return paths that only the new text names, that begin in a folder of the project or next to
     the document, and that do not exist.
@@ -99,7 +108,7 @@ def find_document_content_problems(data: bytes, max_bytes: int) -> tuple[str, ..
     """Return why it is not kept up to date, or what a reader should not find in it; nothing for a
     sound one.
     """
-    found = parse_magic_document(data, max_bytes)
+    found = parse_updatable_magic_document(data, max_bytes)
     if isinstance(found, str):
         return (found or "it has no header; a Magic Doc has a line `# MAGIC DOC: title`",)
     secrets = sorted({finding.rule for finding in find_secrets(found.text)})

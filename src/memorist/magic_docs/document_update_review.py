@@ -25,8 +25,8 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
-from memorist.transcript_analysis.answer_check import AnswerLineCheck
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import AnswerLineChecker
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""
@@ -74,7 +74,7 @@ class UnchangedDocumentUpdate(Struct, frozen=True):
     """The change says nothing new, and is not written."""
 
 
-def parse_magic_document(data: bytes, max_bytes: int) -> MagicDocument | str:
+def parse_updatable_magic_document(data: bytes, max_bytes: int) -> MagicDocument | str:
     """Parse the document, or return why it cannot be updated; the empty text if it is not a Magic
     Doc.
     """
@@ -277,13 +277,13 @@ def explain_unsupported_name_changes(
     `conversation` is all of its text, with calls and results.
     """
     before, after = document.text, data.decode("utf-8", "replace")
-    present, mentioned = NamePresence(after), NamePresence(conversation)
+    present, mentioned = NameOccurrenceLookup(after), NameOccurrenceLookup(conversation)
     lost = (
         name
         for name in sorted(find_recognizable_names(document.body))
         if not (present[name] or mentioned[name] or mentioned[re.split(r"/|::|->", name)[-1]])
     )
-    check = AnswerLineCheck(f"{conversation}\n{before}", "")
+    check = AnswerLineChecker(f"{conversation}\n{before}", "")
     added, _ = find_added_and_removed_lines(before, after)
     lines = added.splitlines()
     invented = filter(None, map(check.find_invented_name, lines))

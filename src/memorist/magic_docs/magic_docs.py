@@ -18,7 +18,7 @@ from memorist.auto_memory.extraction import select_newest_texts_that_fit
 from memorist.auto_memory.write_evidence import collect_write_evidence
 from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
-from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
+from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocNotUpdated, MagicDocUpdated
 from memorist.extensions import SessionExtension
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
@@ -31,10 +31,10 @@ from memorist.forks.fork_spec import (
 from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.magic_docs.document_answer_form import build_document_form, elide_seen_sections
 from memorist.magic_docs.document_files import (
-    DocumentScope,
+    DocumentLocationRules,
     SessionDocumentRegistry,
     find_document_at_path,
-    has_document_text,
+    is_document_file_nonempty,
     load_magic_doc_prompts,
     open_document_scope,
     resolve_magic_doc_path,
@@ -50,7 +50,7 @@ from memorist.magic_docs.document_update_review import (
     explain_unseen_part_loss,
     explain_unsupported_name_changes,
     judge_document_update,
-    parse_magic_document,
+    parse_updatable_magic_document,
 )
 from memorist.magic_docs.read_markdown_tracking import ReadMarkdownTracker
 from memorist.models.answer_schema import should_use_answer_form
@@ -173,9 +173,11 @@ class MagicDocs(SessionExtension):
     def _on_background_error(self, error: BaseException) -> None:
         """Report an error of a background update as an event; the host goes on."""
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
-            self._runtime.emit(MagicDocUnchanged("", (str(error),)))
+            self._runtime.emit(MagicDocNotUpdated("", (str(error),)))
 
-    async def _update_all(self, scope: DocumentScope, parent: ParentCall | None, upto: int) -> None:
+    async def _update_all(
+        self, scope: DocumentLocationRules, parent: ParentCall | None, upto: int
+    ) -> None:
         await self._register_read_files(scope)
         for path in self.registered_documents:
             await self._update_document(scope, path, parent, upto)
@@ -196,13 +198,13 @@ class MagicDocs(SessionExtension):
         """
         await self._queue.wait_or_cancel(self._settings.drain_seconds)
 
-    async def _register_read_files(self, scope: DocumentScope) -> None:
+    async def _register_read_files(self, scope: DocumentLocationRules) -> None:
         """Inspect the files read since the last time, in a thread."""
         read_files, most = self._conversation.take_read_files(), self._settings.documents
         asked_files, self._missing = dict.fromkeys((*self._missing, *read_files)), {}
         for asked, document, is_there in await asyncio.to_thread(
             lambda: [
-                (each, find_document_at_path(scope, each), has_document_text(scope, each))
+                (each, find_document_at_path(scope, each), is_document_file_nonempty(scope, each))
                 for each in asked_files
             ]
         ):
@@ -226,10 +228,10 @@ class MagicDocs(SessionExtension):
         """Report once why a document was skipped."""
         if (mark := (str(path), "; ".join(reasons))) not in self._reported:
             self._reported.add(mark)
-            self._runtime.emit(MagicDocUnchanged(str(path), reasons))
+            self._runtime.emit(MagicDocNotUpdated(str(path), reasons))
 
     def _read_document(
-        self, scope: DocumentScope, path: Path
+        self, scope: DocumentLocationRules, path: Path
     ) -> tuple[bytes, MagicDocument] | None:
         """Read the document as it is now; None for one that is skipped, or is no longer a Magic Doc
         and is forgotten.
@@ -239,7 +241,7 @@ class MagicDocs(SessionExtension):
             data = b"" if is_moved else scope.files.read(path, limit=scope.max_bytes + 1)
         except (StoreError, FileNotFoundError):
             is_moved, data = True, b""
-        found = "" if is_moved else parse_magic_document(data, scope.max_bytes)
+        found = "" if is_moved else parse_updatable_magic_document(data, scope.max_bytes)
         if isinstance(found, MagicDocument):
             return data, found
         if found:
@@ -254,7 +256,7 @@ class MagicDocs(SessionExtension):
         return None
 
     async def _update_document(
-        self, scope: DocumentScope, path: Path, parent: ParentCall | None, upto: int
+        self, scope: DocumentLocationRules, path: Path, parent: ParentCall | None, upto: int
     ) -> None:
         """Update one document."""
         kept = self._known.get(path)
@@ -295,7 +297,7 @@ class MagicDocs(SessionExtension):
             self._known[path] = _DocumentState(upto, refused)
 
     async def _write_update(
-        self, scope: DocumentScope, update: ProposedDocumentUpdate
+        self, scope: DocumentLocationRules, update: ProposedDocumentUpdate
     ) -> tuple[str, ...] | None:
         """Write an acceptable update.
 
@@ -307,7 +309,7 @@ class MagicDocs(SessionExtension):
             update.document.text, update.shown, update.after.decode("utf-8", "replace")
         )
         if lost:
-            self._runtime.emit(MagicDocUnchanged(str(update.path), (lost,)))
+            self._runtime.emit(MagicDocNotUpdated(str(update.path), (lost,)))
             return (lost,)
         said = collect_write_evidence(self._session, self._conversation.messages)
         said = replace(said, outside_texts=select_newest_texts_that_fit(said.outside_texts))
@@ -329,7 +331,7 @@ class MagicDocs(SessionExtension):
             verdict = RejectedDocumentUpdate(reasons) if reasons else verdict
         match verdict:
             case RejectedDocumentUpdate(reasons=reasons):
-                self._runtime.emit(MagicDocUnchanged(str(update.path), reasons))
+                self._runtime.emit(MagicDocNotUpdated(str(update.path), reasons))
                 return reasons
             case UnchangedDocumentUpdate():
                 return ("it would say the same in another layout",)
@@ -337,7 +339,7 @@ class MagicDocs(SessionExtension):
                 return self._replace_file(scope, update, data)
 
     def _replace_file(
-        self, scope: DocumentScope, update: ProposedDocumentUpdate, data: bytes
+        self, scope: DocumentLocationRules, update: ProposedDocumentUpdate, data: bytes
     ) -> tuple[str, ...] | None:
         path = update.path
         trouble = ""
@@ -351,7 +353,7 @@ class MagicDocs(SessionExtension):
         except StoreError as error:
             trouble = str(error)
         if trouble:
-            self._runtime.emit(MagicDocUnchanged(str(path), (trouble,)))
+            self._runtime.emit(MagicDocNotUpdated(str(path), (trouble,)))
             return None
         self._runtime.emit(
             MagicDocUpdated(str(path), update.document.header.title, len(update.before), len(data))

@@ -23,7 +23,7 @@ from memorist.errors import InputError, UsageError
 from memorist.mcp_server.memory_explanation import explain_memory, render_index_grouped_by_origin
 from memorist.mcp_server.memory_tools import MemoryTools
 from memorist.mcp_server.opened_project import OpenedProject, list_named_folders, resolve_project
-from memorist.mcp_server.project_sessions import ProjectSession
+from memorist.mcp_server.project_sessions import RecordedProjectSession
 from memorist.mcp_server.project_status import list_sessions_with_notes, render_project_status
 from memorist.mcp_server.result_rendering import (
     cut_text_page,
@@ -145,7 +145,7 @@ class ToolDispatcher:
             strict=True,
         ).strip()
 
-    def list_sessions_with_notes(self, root: Path) -> list[ProjectSession]:
+    def list_sessions_with_notes(self, root: Path) -> list[RecordedProjectSession]:
         """Return the newest sessions that have notes. Raises StoreError."""
         return list_sessions_with_notes(self.open_project(root))
 

@@ -40,7 +40,7 @@ _ESCAPE = re.compile(
 """An escape in JSON; `lone` is one half of a character without its other half."""
 
 
-class ReceivedHandshake(Struct, frozen=True):
+class EarlyHandshakeBytes(Struct, frozen=True):
     """What was read before the SDK is needed."""
 
     replay: bytes
@@ -82,7 +82,7 @@ def describe_tools() -> list[dict[str, Any]]:
     ]
 
 
-def answer_first_requests() -> ReceivedHandshake | None:
+def answer_first_requests() -> EarlyHandshakeBytes | None:
     """Answer on standard output what constants can answer, until another request comes; None when
     the client leaves before.
     """
@@ -105,7 +105,7 @@ def answer_first_requests() -> ReceivedHandshake | None:
         if method == "initialize" or result is None:
             received += line + b"\n"
         if result is None and method != "notifications/initialized":
-            return ReceivedHandshake(received + rest, answered)
+            return EarlyHandshakeBytes(received + rest, answered)
 
 
 def _decode(line: bytes) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class OpenRequests:
 
 
 @contextmanager
-def replay_handshake(handshake: ReceivedHandshake) -> Iterator[None]:
+def replay_handshake(handshake: EarlyHandshakeBytes) -> Iterator[None]:
     """Put pipes in the place of standard input and output: what was held comes first, and the
     second answer to `initialize` is dropped.
     """

@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_memory_file,
     with_body,
-    with_header,
+    with_header_values,
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
@@ -59,7 +59,7 @@ from memorist.ports import Clock
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.reachable_memory import ReachableMemory
-from memorist.recall.session_recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompt_templates
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 
@@ -96,7 +96,7 @@ class MemoryTools:
         self._memory = memory
         self._reachable = ReachableMemory(memory)
         self._dependencies = dependencies
-        self._texts = replace(load_recall_prompts(), cut=load_prompt("mcp/cut"))
+        self._texts = replace(load_recall_prompt_templates(), cut=load_prompt("mcp/cut"))
 
     @property
     def _session_label(self) -> str:
@@ -329,7 +329,9 @@ class MemoryTools:
             if arguments.description.strip()
             else {}
         )
-        changed = with_header(with_body(before, f"\n{arguments.text.strip()}\n"), dict(header))
+        changed = with_header_values(
+            with_body(before, f"\n{arguments.text.strip()}\n"), dict(header)
+        )
         changed = with_provenance(changed, replace(before.provenance, quote=arguments.quote))
         written = self._write_judged(
             memory, build_memory_change(before, changed), arguments, source

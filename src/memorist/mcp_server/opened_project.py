@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.project_memory import open_memory
 from memorist.errors import InputError
 from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
-from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.mcp_server.project_sessions import RecordedProjectSessions
 from memorist.platforms.user_home import expand_user
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
@@ -141,7 +141,7 @@ class OpenedProject:
             settings=settings.auto_memory,
             database=self.database,
         )
-        self.sessions = ProjectSessions(root, files=self.files, database=self.database)
+        self.sessions = RecordedProjectSessions(root, files=self.files, database=self.database)
         self.search = open_memory_search(self.memory, self.settings.recall)
 
     def has_settings(self, settings: Settings) -> bool:

@@ -12,12 +12,12 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
 from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.retractions import takes_back
-from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextTracker
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.user_prose import announces_text_in_next_message
 from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
-    find_quoted_messages,
+    find_ids_of_quoted_messages,
     normalize_for_comparison,
 )
 from memorist.compaction.window_at_message import find_text_by_id
@@ -41,7 +41,7 @@ A named session is read whole.
 """
 
 
-class ProjectSession(Struct, frozen=True):
+class RecordedProjectSession(Struct, frozen=True):
     """One session of the project."""
 
     id: str
@@ -70,7 +70,7 @@ class SaidMessage(Struct, frozen=True):
     """Whether the user's message before it announced a text of somebody else."""
 
 
-class ProjectSessions:
+class RecordedProjectSessions:
     """The sessions of one project. `database` opens the state database."""
 
     def __init__(
@@ -81,10 +81,10 @@ class ProjectSessions:
         self._database = database
         self._roots: dict[str, Path] = {}
 
-    def list_sessions(self) -> list[ProjectSession]:
+    def list_sessions(self) -> list[RecordedProjectSession]:
         """Return all sessions, the newest first. Raises StoreError."""
         return [
-            ProjectSession(id, SessionLayout(Path(folder)), updated)
+            RecordedProjectSession(id, SessionLayout(Path(folder)), updated)
             for id, project, folder, updated in list_sessions_newest_first(self._database())
             if project and self._root_of(project) == self._root
         ]
@@ -94,7 +94,7 @@ class ProjectSessions:
             self._roots[project] = locate_root_of_recorded_folder(project)
         return self._roots[project]
 
-    def find_session(self, id_prefix: str) -> ProjectSession:
+    def find_session(self, id_prefix: str) -> RecordedProjectSession:
         """Return the one session of this project whose id starts with `id_prefix`.
 
         Raises InputError.
@@ -109,7 +109,7 @@ class ProjectSessions:
             )
         return exact[0]
 
-    def find_notes(self, id_prefix: str) -> tuple[ProjectSession, str]:
+    def find_notes(self, id_prefix: str) -> tuple[RecordedProjectSession, str]:
         """Return the notes of a session, or of the newest one that has any.
 
         Raises InputError, NothingToDo, StoreError.
@@ -124,7 +124,7 @@ class ProjectSessions:
             else "no session of this project has notes yet"
         )
 
-    def read_notes(self, session: ProjectSession) -> str:
+    def read_notes(self, session: RecordedProjectSession) -> str:
         """Return the notes of a session; empty where it has none. Raises StoreError."""
         return (
             (read_if_exists(self._files, session.layout.notes) or b"")
@@ -132,7 +132,7 @@ class ProjectSessions:
             .strip()
         )
 
-    def fetch_text(self, id: str, id_prefix: str) -> tuple[ProjectSession, str]:
+    def fetch_text(self, id: str, id_prefix: str) -> tuple[RecordedProjectSession, str]:
         """Return the full text of a message or tool result.
 
         Raises InputError when no searched session has it.
@@ -162,7 +162,7 @@ class ProjectSessions:
         for each in self._searched_sessions(id_prefix):
             likely = _find_standing_messages(quote, wanted, self._messages(each))
             evidence = collect_write_evidence(each.id, likely)
-            ids = set(find_quoted_messages(quote, evidence))
+            ids = set(find_ids_of_quoted_messages(quote, evidence))
             if ids:
                 statements = [
                     statement
@@ -196,7 +196,7 @@ class ProjectSessions:
                 return found
         return None
 
-    def _searched_sessions(self, id_prefix: str) -> list[ProjectSession]:
+    def _searched_sessions(self, id_prefix: str) -> list[RecordedProjectSession]:
         if id_prefix:
             return [self.find_session(id_prefix)]
         return [
@@ -205,11 +205,11 @@ class ProjectSessions:
             if self._transcript_size(each) <= MAX_TRANSCRIPT_BYTES
         ]
 
-    def _transcript_size(self, session: ProjectSession) -> int:
+    def _transcript_size(self, session: RecordedProjectSession) -> int:
         facts = self._files.lstat(session.layout.transcript)
         return facts.size if facts is not None else 0
 
-    def _messages(self, session: ProjectSession) -> Iterator[Message]:
+    def _messages(self, session: RecordedProjectSession) -> Iterator[Message]:
         try:
             yield from (
                 entry
@@ -226,7 +226,7 @@ def _find_standing_messages(quote: str, wanted: str, messages: Iterable[Message]
     """
     found: list[Message] = []
     before = ""
-    for message in insert_user_words_from_results(map(AnnouncedTextMarker().mark, messages)):
+    for message in insert_user_words_from_results(map(AnnouncedTextTracker().mark, messages)):
         if message.origin is not Origin.USER:
             continue
         later = find_statements_in_user_words(message) if found else ()

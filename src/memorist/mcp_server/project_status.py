@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memorist import __version__
 from memorist.mcp_server.opened_project import OpenedProject
-from memorist.mcp_server.project_sessions import ProjectSession
+from memorist.mcp_server.project_sessions import RecordedProjectSession
 from memorist.mcp_server.result_rendering import to_safe_line
 
 MAX_LISTED_ENTRIES = 10
@@ -45,9 +45,9 @@ def render_project_status(project: OpenedProject) -> str:
     return "\n".join(lines)
 
 
-def list_sessions_with_notes(project: OpenedProject) -> list[ProjectSession]:
+def list_sessions_with_notes(project: OpenedProject) -> list[RecordedProjectSession]:
     """The newest sessions that have notes. Raises StoreError."""
-    found: list[ProjectSession] = []
+    found: list[RecordedProjectSession] = []
     for each in project.sessions.list_sessions():
         if len(found) == MAX_LISTED_ENTRIES:
             break

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
-from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.mcp_server.project_sessions import RecordedProjectSessions
 from memorist.mcp_server.result_rendering import cut_text_page, sanitize_for_model, to_safe_line
 from memorist.mcp_server.tool_arguments import (
     FetchBackArguments,
@@ -16,7 +16,7 @@ from memorist.mcp_server.tool_arguments import (
     SessionSearchArguments,
 )
 from memorist.models.embedder import get_embedder_if_wanted
-from memorist.recall.search_query import parse_query
+from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import Passage, cut_excerpt_around_words, format_day
 
@@ -38,7 +38,7 @@ def search_sessions(
         index.close()
     if not found:
         raise NothingToDo("nothing in the past sessions of this project has these words")
-    words = parse_query(arguments.query).words
+    words = build_search_query_from_text(arguments.query).words
     lines: list[str] = []
     for each in found:
         turn = each.passage
@@ -90,7 +90,9 @@ def _frame(text: str) -> str:
     return render_template(load_prompt("mcp/sessions"), {"text": cut_text_page(text)}, strict=True)
 
 
-def fetch_back_removed_text(sessions: ProjectSessions, arguments: FetchBackArguments) -> str:
+def fetch_back_removed_text(
+    sessions: RecordedProjectSessions, arguments: FetchBackArguments
+) -> str:
     """A text that a compaction removed, from the character that is asked for. Raises InputError,
     NothingToDo, StoreError.
     """
@@ -103,7 +105,7 @@ def fetch_back_removed_text(sessions: ProjectSessions, arguments: FetchBackArgum
     return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
 
 
-def render_session_notes(sessions: ProjectSessions, session: str, start: int) -> str:
+def render_session_notes(sessions: RecordedProjectSessions, session: str, start: int) -> str:
     """The notes of a session from a character on; without a name, of the newest that has some.
 
     Raises InputError, NothingToDo, StoreError.

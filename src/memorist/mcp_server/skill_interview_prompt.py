@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, NothingToDo
-from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.mcp_server.project_sessions import RecordedProjectSessions
 from memorist.mcp_server.result_rendering import cut_to_answer_limit
 from memorist.skills.skill_file import load_skill_prompts
 from memorist.skills.skillify import build_skill_skeleton, render_skill_interview
@@ -15,7 +15,9 @@ from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 
-def build_skill_interview_prompt(sessions: ProjectSessions, session: str, description: str) -> str:
+def build_skill_interview_prompt(
+    sessions: RecordedProjectSessions, session: str, description: str
+) -> str:
     """Build the prompt, with what is known of the named session, or of the newest one.
 
     Raises InputError, NothingToDo, StoreError.
@@ -31,7 +33,7 @@ def build_skill_interview_prompt(sessions: ProjectSessions, session: str, descri
     )
 
 
-def _find_material(sessions: ProjectSessions, session: str) -> SkillMaterial:
+def _find_material(sessions: RecordedProjectSessions, session: str) -> SkillMaterial:
     for each in [sessions.find_session(session)] if session else sessions.list_sessions():
         try:
             return read_skill_material(each.layout.transcript, sessions.read_notes(each))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import parse_word_list
-from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+from memorist.errors import ContextTooLong, ModelError, ModelRequestRejected, ModelUnavailable
 from memorist.models.context_window import RefusedRequestSize, parse_refused_request_size
 
 FailureKind = Literal["status", "connection", "cut", "invalid"]
@@ -182,7 +182,7 @@ def build_model_error(fault: CallFailure, model: str, attempts: int) -> ModelErr
         )
     if not is_retryable(fault):
         advice = _ADVICE.get(fault.status or 0, "correct the request")
-        return ModelRefused(
+        return ModelRequestRejected(
             f"{model} refused the request with status {fault.status} ({said}); {advice}."
         )
     tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
-from memorist.errors import ModelNameError, ModelRefused
+from memorist.errors import ModelNameError, ModelRequestRejected
 from memorist.models.fused_operators import fuse_operators
 from memorist.models.integer_matmul import convert_to_integer_matmul
 from memorist.models.onnx_protobuf import rewrite_graph
@@ -178,13 +178,16 @@ class MiniLmEmbedder:
         return f"all-MiniLM-L6-v2-int8:{MODEL_SHA256[:12]}:integers"
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Vectors of 384 numbers. Raises ModelRefused when the runtime fails."""
+        """Vectors of 384 numbers. Raises ModelRequestRejected when the runtime fails."""
         if len(texts) == 1:
             return [self._embed_question(texts[0]).whole]
         return self._embed_texts(texts, self._average_tokens)
 
     def embed_texts_and_words(self, texts: Sequence[str]) -> list[TextAndWordVectors]:
-        """The vectors of each text and of its words. Raises ModelRefused when the runtime fails."""
+        """The vectors of each text and of its words.
+
+        Raises ModelRequestRejected when the runtime fails.
+        """
         if len(texts) == 1:
             return [self._embed_question(texts[0])]
         return self._embed_texts(texts, self._find_words)
@@ -206,7 +209,7 @@ class MiniLmEmbedder:
         # The runtime and the tokenizer raise classes of their own, some of which derive from
         # Exception alone; none is public.
         except Exception as error:
-            raise ModelRefused(
+            raise ModelRequestRejected(
                 f"the embedding model failed ({error}); recall goes on by words alone"
             ) from error
         return found

@@ -8,12 +8,15 @@ from typing import Protocol
 import msgspec
 
 from memorist.core.messages import JsonObject
-from memorist.models.answer_repetition import RepetitionDetector, assemble_reply_without_repetition
+from memorist.models.answer_repetition import (
+    RepetitionDetector,
+    assemble_reply_without_repeated_end,
+)
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import ReplyAssembler, parse_plain_reply
 
 
-class SdkResponse(Protocol):
+class SdkHttpResponse(Protocol):
     """The part of an SDK's HTTP response that is read here."""
 
     @property
@@ -32,7 +35,7 @@ class SdkEventStream(Protocol):
     """
 
     @property
-    def response(self) -> SdkResponse:
+    def response(self) -> SdkHttpResponse:
         """The HTTP response."""
         ...
 
@@ -61,7 +64,9 @@ async def read_reply_stream(
         )
     try:
         if repeated:
-            return assemble_reply_without_repetition(events, assemble, repeated=repeated, read=read)
+            return assemble_reply_without_repeated_end(
+                events, assemble, repeated=repeated, read=read
+            )
         found = assemble(events)
     except (KeyError, TypeError, AttributeError, msgspec.DecodeError, RecursionError) as error:
         return CallFailure(

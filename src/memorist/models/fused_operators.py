@@ -19,9 +19,9 @@ from memorist.models.onnx_protobuf import (
     as_bytes,
     build_node,
     find_producers,
+    get_inputs_of_producer,
     read_fields,
-    read_inputs,
-    read_names,
+    read_texts_of_field,
 )
 
 ATTENTION_HEADS = 12
@@ -49,7 +49,7 @@ def fuse_operators(graph: Fields) -> Fields:
     fused: Fields = []
     for number, value in graph:
         node = read_fields(as_bytes(value)) if number == GRAPH_NODE else []
-        outputs = read_names(node, NODE_OUTPUT)
+        outputs = read_texts_of_field(node, NODE_OUTPUT)
         fused.append((number, (outputs and _fuse(producers, outputs[0])) or value))
     return fused
 
@@ -61,7 +61,7 @@ def _fuse(producers: Mapping[str, Fields], output: str) -> bytes:
         heads = {"num_heads": ATTENTION_HEADS}
         return build_node("MultiHeadAttention", inputs, [output], heads, RUNTIME_OPERATORS)
     activated = _trace(producers, output, _GELU)
-    if activated and activated == read_inputs(producers, output, "Mul", 2)[0]:
+    if activated and activated == get_inputs_of_producer(producers, output, "Mul", 2)[0]:
         return build_node("Gelu", [activated], [output], domain=RUNTIME_OPERATORS)
     return b""
 
@@ -69,5 +69,5 @@ def _fuse(producers: Mapping[str, Fields], output: str) -> bytes:
 def _trace(producers: Mapping[str, Fields], name: str, path: _Path) -> str:
     """What `name` is computed from along the path; empty where other operators compute it."""
     for operator, at in path:
-        name = read_inputs(producers, name, operator, at + 1)[at]
+        name = get_inputs_of_producer(producers, name, operator, at + 1)[at]
     return name

@@ -17,7 +17,7 @@ MAX_REPLY_BYTES = 64 * 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
-def build_http_client() -> httpx2.AsyncClient:
+def build_size_limited_http_client() -> httpx2.AsyncClient:
     """Build the client; connections are limited by the caller, time by the SDK's own settings."""
 
     async def bound(response: httpx2.Response) -> None:

@@ -26,9 +26,9 @@ from memorist.models.onnx_protobuf import (
     as_bytes,
     build_node,
     find_producers,
+    get_inputs_of_producer,
     read_fields,
-    read_inputs,
-    read_names,
+    read_texts_of_field,
     write_fields,
 )
 
@@ -59,7 +59,7 @@ def convert_to_integer_matmul(graph: Fields) -> Fields:
     replaced: Fields = []
     for number, value in graph:
         if number == GRAPH_NODE:
-            (output, *_) = read_names(read_fields(as_bytes(value)), NODE_OUTPUT)
+            (output, *_) = read_texts_of_field(read_fields(as_bytes(value)), NODE_OUTPUT)
             product = products.get(output)
             if product is None:
                 replaced.append((number, value))
@@ -78,9 +78,9 @@ def _find_products(producers: Mapping[str, Fields]) -> dict[str, _Product]:
     """The products by weights that are made floats first, by the name of what they give."""
     products = {}
     for output in producers:
-        factor, scaled = read_inputs(producers, output, "MatMul", 2)
-        weights, scale = read_inputs(producers, scaled, "Mul", 2)
-        (stored,) = read_inputs(producers, weights, "Cast", 1)
+        factor, scaled = get_inputs_of_producer(producers, output, "MatMul", 2)
+        weights, scale = get_inputs_of_producer(producers, scaled, "Mul", 2)
+        (stored,) = get_inputs_of_producer(producers, weights, "Cast", 1)
         if stored and stored not in producers:
             products[output] = _Product(factor, stored, scale, output)
     return products
@@ -103,7 +103,7 @@ def _drop_last_bit(tensor: bytes, weights: set[str], scales: set[str]) -> bytes:
     """The tensor with half its weights, rounded, or with twice its scales; others as they are."""
     np: Any = import_module("numpy")
     fields = read_fields(tensor)
-    (name,) = read_names(fields, TENSOR_NAME)
+    (name,) = read_texts_of_field(fields, TENSOR_NAME)
     if name not in weights | scales:
         return tensor
     changed: Fields = []

@@ -55,7 +55,7 @@ def find_model_file(path: str | None, environment: Mapping[str, str]) -> Path:
     )
 
 
-class LocalModel:
+class EmbeddedLlamaCppModel:
     """`Model` over an embedded llama.cpp server.
 
     The model is loaded by the first `send`; loading does not count towards the call's time limit.

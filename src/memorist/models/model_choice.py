@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from memorist.errors import ModelNameError
 from memorist.models.anthropic_model import AnthropicModel
-from memorist.models.local_model import LocalModel
+from memorist.models.local_model import EmbeddedLlamaCppModel
 from memorist.models.model_access import resolve_model_access
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_chat_model import OpenAIChatModel
@@ -36,7 +36,7 @@ class NoModelChoice(Struct, frozen=True, tag="structural"):
     """No model: every subsystem uses its structural method."""
 
 
-class LocalChoice(Struct, frozen=True, tag="local"):
+class LocalLlmChoice(Struct, frozen=True, tag="local"):
     """The embedded small model; `path` None searches for a model file."""
 
     path: str | None = None
@@ -63,7 +63,7 @@ class OpenAIChatChoice(Struct, frozen=True, tag="openai-chat"):
     base_url: str
 
 
-ModelChoice = NoModelChoice | LocalChoice | AnthropicChoice | OpenAIChoice | OpenAIChatChoice
+ModelChoice = NoModelChoice | LocalLlmChoice | AnthropicChoice | OpenAIChoice | OpenAIChatChoice
 """A parsed model string."""
 
 _WITH_URL = re.compile(r"(?P<name>.*?)@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*)", re.DOTALL)
@@ -90,7 +90,7 @@ def parse_model_name(text: str) -> ModelChoice:
         case "structural" if not colon:
             return NoModelChoice()
         case "local" if not colon or rest:
-            return LocalChoice(rest or None)
+            return LocalLlmChoice(rest or None)
         case "anthropic":
             return AnthropicChoice(*_split_address(given, rest))
         case "openai":
@@ -150,13 +150,13 @@ def get_model_wire_name(text: str) -> str:
     match parse_model_name(text):
         case AnthropicChoice(name=name) | OpenAIChoice(name=name) | OpenAIChatChoice(name=name):
             return name
-        case LocalChoice():
+        case LocalLlmChoice():
             return "local"
         case NoModelChoice():
             return "structural"
 
 
-def open_model(
+def create_model_from_string(
     text: str,
     settings: ModelSettings | None = None,
     *,
@@ -175,8 +175,8 @@ def open_model(
     match choice:
         case NoModelChoice():
             return None
-        case LocalChoice(path=path):
-            return LocalModel(name, path, settings, clock=clock, environment=environment)
+        case LocalLlmChoice(path=path):
+            return EmbeddedLlamaCppModel(name, path, settings, clock=clock, environment=environment)
         case AnthropicChoice(name=model):
             access = resolve_model_access("ANTHROPIC", choice.base_url, settings, environment)
             with _RequiredExtra("anthropic"):
@@ -207,7 +207,7 @@ def open_sibling_model(
             return None
         suffix = f"@{choice.base_url}" if choice.base_url else ""
         name = f"{model.name.partition(':')[0]}:{wire_name}{suffix}"
-        return open_model(name, settings, environment=environment)
+        return create_model_from_string(name, settings, environment=environment)
     except ModelNameError:
         return None
 

@@ -45,7 +45,7 @@ def rewrite_graph(model: bytes, *rewrites: Callable[[Fields], Fields]) -> bytes:
 def find_producers(graph: Fields) -> dict[str, Fields]:
     """The graph's nodes by the name of each value that they give."""
     nodes = (read_fields(as_bytes(value)) for number, value in graph if number == GRAPH_NODE)
-    return {name: node for node in nodes for name in read_names(node, NODE_OUTPUT)}
+    return {name: node for node in nodes for name in read_texts_of_field(node, NODE_OUTPUT)}
 
 
 def _drop_unused_nodes(graph: Fields) -> Fields:
@@ -54,15 +54,15 @@ def _drop_unused_nodes(graph: Fields) -> Fields:
         name
         for number, value in graph
         if number == GRAPH_OUTPUT
-        for name in read_names(read_fields(as_bytes(value)), _VALUE_NAME)
+        for name in read_texts_of_field(read_fields(as_bytes(value)), _VALUE_NAME)
     }
     kept: Fields = []
     for number, value in reversed(graph):
         if number == GRAPH_NODE:
             node = read_fields(as_bytes(value))
-            if wanted.isdisjoint(read_names(node, NODE_OUTPUT)):
+            if wanted.isdisjoint(read_texts_of_field(node, NODE_OUTPUT)):
                 continue
-            wanted.update(read_names(node, NODE_INPUT))
+            wanted.update(read_texts_of_field(node, NODE_INPUT))
         kept.append((number, value))
     return kept[::-1]
 
@@ -92,19 +92,19 @@ def _build_attribute(name: str, value: int) -> bytes:
     )
 
 
-def read_names(fields: Fields, wanted: int) -> list[str]:
+def read_texts_of_field(fields: Fields, wanted: int) -> list[str]:
     """The texts of all fields of this number."""
     return [as_bytes(value).decode() for number, value in fields if number == wanted]
 
 
-def read_inputs(
+def get_inputs_of_producer(
     producers: Mapping[str, Fields], name: str, operator: str, count: int
 ) -> Sequence[str]:
     """The inputs of the operator that gives `name`; empty names where another one does."""
     node = producers.get(name, [])
-    if read_names(node, NODE_OPERATOR) != [operator]:
+    if read_texts_of_field(node, NODE_OPERATOR) != [operator]:
         return [""] * count
-    return read_names(node, NODE_INPUT)
+    return read_texts_of_field(node, NODE_INPUT)
 
 
 def as_bytes(value: int | bytes) -> bytes:

@@ -45,7 +45,9 @@ class OpenAIBaseModel(StreamingModel):
             max_retries=0,
             timeout=None,
             default_headers=access.headers,
-            http_client=import_module("memorist.models.http_client").build_http_client(),
+            http_client=import_module(
+                "memorist.models.http_client"
+            ).build_size_limited_http_client(),
         )
 
     async def close(self) -> None:

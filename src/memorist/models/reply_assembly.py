@@ -233,11 +233,13 @@ _ASSEMBLERS: Mapping[str, ReplyAssembler] = {
 }
 
 
-def parse_reply(format: str, content_type: str, data: bytes) -> JsonObject | CallFailure:
+def parse_reply_or_call_failure(
+    format: str, content_type: str, data: bytes
+) -> JsonObject | CallFailure:
     """The reply in a provider's bytes, streamed or not, or the fault that ended it."""
     try:
         if _is_event_stream(content_type, data):
-            return _ASSEMBLERS[format](parse_sse_events(data))
+            return _ASSEMBLERS[format](parse_sse_json_objects(data))
         return parse_plain_reply(data)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         return CallFailure(
@@ -252,7 +254,7 @@ def _is_event_stream(content_type: str, data: bytes) -> bool:
     return not data.lstrip().startswith(b"{")
 
 
-def parse_sse_events(data: bytes) -> Iterator[JsonObject]:
+def parse_sse_json_objects(data: bytes) -> Iterator[JsonObject]:
     """The events of a server-sent event stream that are JSON objects; others are skipped."""
     for block in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
         lines = [

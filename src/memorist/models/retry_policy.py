@@ -28,7 +28,7 @@ ModelAttempt = Callable[[], Awaitable[JsonObject | CallFailure]]
 """One request: the reply's body, or why there is none."""
 
 
-class RetryResult(NamedTuple):
+class RetriedReply(NamedTuple):
     """A reply's body, the number of requests it took, and how many of them were broken off."""
 
     body: JsonObject
@@ -64,7 +64,7 @@ class RetryRunner(NamedTuple):
 
     async def call_with_retries(
         self, attempt: ModelAttempt, limit_seconds: float | None
-    ) -> RetryResult:
+    ) -> RetriedReply:
         """Try until there is a reply. The limit counts real time over all attempts and waits; a
         server that still loads its model is waited for until then.
 
@@ -89,12 +89,12 @@ class RetryRunner(NamedTuple):
 
     async def _until_answered(
         self, attempt: ModelAttempt, failures: list[CallFailure]
-    ) -> RetryResult:
+    ) -> RetriedReply:
         """Try until there is a reply; each failed attempt is added to `failures`."""
         while True:
             outcome = await attempt()
             if not isinstance(outcome, CallFailure):
-                return RetryResult(outcome, len(failures) + 1, _count_broken_off(failures))
+                return RetriedReply(outcome, len(failures) + 1, _count_broken_off(failures))
             if is_model_loading(outcome):
                 await self.clock.sleep(LOADING_POLL_SECONDS)
                 continue

@@ -12,7 +12,7 @@ import msgspec
 
 from memorist.core.messages import JsonObject
 from memorist.core.token_count import estimate_text_tokens
-from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
+from memorist.errors import ModelError, ModelRequestRejected, ModelUnavailable, WireFormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
 from memorist.models.answer_schema import is_answer_schema_refused, remove_answer_schema
@@ -111,7 +111,7 @@ class StreamingModel(ABC):
         `ModelError`.
         """
         if request.format != self._format:
-            raise ModelRefused(
+            raise ModelRequestRejected(
                 f"{self._name} speaks {self._format}, and the request is in {request.format}; "
                 f"translate it first."
             )
@@ -120,7 +120,7 @@ class StreamingModel(ABC):
         )
         try:
             reply = find_codec(self._format).decode_reply(answer.body)
-        except FormatError as error:
+        except WireFormatError as error:
             raise ModelUnavailable(
                 f"{self._name} sent a reply that is not of its format ({error}); try later."
             ) from error

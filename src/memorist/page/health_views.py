@@ -16,7 +16,7 @@ from memorist.machines.machine_sync import sync_machines
 from memorist.views.page_texts import translate, translate_count, translate_each
 from memorist.views.view_blocks import (
     ActionBlock,
-    NumberBlock,
+    LabeledFiguresBlock,
     PageAction,
     PageBlock,
     PageCell,
@@ -91,7 +91,7 @@ def build_team_memories_view() -> PageView:
             translate("Could be shared"): found.could_be_shared,
         }
         blocks.append(
-            NumberBlock(
+            LabeledFiguresBlock(
                 pairs=[
                     (translate("remote"), found.remote),
                     (translate("shared memories"), str(found.memories)),
@@ -137,7 +137,7 @@ def build_machines_view() -> PageView:
         )
     else:
         blocks += [
-            NumberBlock(
+            LabeledFiguresBlock(
                 pairs=[
                     (translate("this machine"), own.machine),
                     (translate("the location they share"), own.location),

@@ -35,7 +35,7 @@ from memorist.views.view_blocks import (
     ActionBlock,
     FormBlock,
     FormField,
-    NumberBlock,
+    LabeledFiguresBlock,
     PageBlock,
     PageCell,
     PageRow,
@@ -187,7 +187,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     log, lines = blame_memory(memory.folder, path)
     blocks: list[PageBlock] = []
     if present:
-        blocks.append(NumberBlock(pairs=_memory_numbers(context, path, log)))
+        blocks.append(LabeledFiguresBlock(pairs=_memory_numbers(context, path, log)))
         blocks += [
             ProseBlock(heading=translate("Why no model is shown it"), text="\n".join(doubts))
         ] * bool(doubts)

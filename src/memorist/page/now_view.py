@@ -23,8 +23,8 @@ from memorist.page.session_views import (
 from memorist.store.memory_uses import list_uses_in_session
 from memorist.views.page_texts import translate, translate_count, translate_each
 from memorist.views.view_blocks import (
-    LinkBlock,
-    NumberBlock,
+    LabeledFiguresBlock,
+    LinkListBlock,
     PageBlock,
     PageCell,
     PageView,
@@ -48,7 +48,7 @@ def build_now_view(context: PageContext) -> PageView:
     running = [each for each in sessions if context.now - each.updated < MAX_RUNNING_AGE_SECONDS]
     waiting = context.memory.list_proposals()
     blocks: list[PageBlock] = [
-        NumberBlock(
+        LabeledFiguresBlock(
             pairs=[
                 (translate("running sessions"), f"{len(running):,}"),
                 (translate("sessions known"), f"{len(sessions):,}"),
@@ -72,12 +72,12 @@ def build_now_view(context: PageContext) -> PageView:
     )
 
 
-def _link_inbox(context: PageContext, count: int) -> LinkBlock:
+def _link_inbox(context: PageContext, count: int) -> LinkListBlock:
     words = translate_count(
         "1 change waits for your word", "{count:,} changes wait for your word", count
     )
     link = (words, context.build_project_view_address("inbox"), False)
-    return LinkBlock(label=translate("Inbox"), links=[link])
+    return LinkListBlock(label=translate("Inbox"), links=[link])
 
 
 def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) -> list[PageBlock]:
@@ -99,7 +99,7 @@ def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) ->
     if timeline.turns:
         last = timeline.turns[-1]
         blocks += [
-            NumberBlock(
+            LabeledFiguresBlock(
                 pairs=[
                     (translate("turn"), f"{last.number:,}"),
                     (
@@ -125,7 +125,7 @@ def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) ->
     ] * bool(timeline.turns)
     return [
         *blocks,
-        LinkBlock(
+        LinkListBlock(
             label=translate("Ways on from {project}", project=get_last_path_part(entry.project)),
             links=ways,
         ),

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.store.memory_uses import MemoryUseTotal, sum_memory_uses
 from memorist.views.page_texts import translate
-from memorist.views.view_blocks import FormField, LinkBlock, PageAction
+from memorist.views.view_blocks import FormField, LinkListBlock, PageAction
 
 ROWS_PER_PAGE = 100
 """Rows of one page of a long list. Our choice."""
@@ -26,7 +26,7 @@ def build_view_address(view: str, /, **query: object) -> str:
 
 def build_pagination_links(
     view: str, total: int, page: int, **query: object
-) -> tuple[LinkBlock, ...]:
+) -> tuple[LinkListBlock, ...]:
     """Links to the pages before and after; none where there is one page."""
     last = max(1, -(-total // ROWS_PER_PAGE))
     links = [
@@ -39,14 +39,19 @@ def build_pagination_links(
         build_view_address(view, **query, page=page),
         True,
     )
-    return (LinkBlock(label=translate("Pages"), links=[here, *links]),) if last > 1 else ()
+    return (LinkListBlock(label=translate("Pages"), links=[here, *links]),) if last > 1 else ()
 
 
 class PageContext:
     """The memory of one project, and how the page speaks of it."""
 
     def __init__(
-        self, home: HomeMemories, memory: AutoMemory, project: str, now: float, prefix: str = ""
+        self,
+        home: ProjectMemoryOpener,
+        memory: AutoMemory,
+        project: str,
+        now: float,
+        prefix: str = "",
     ) -> None:
         self.home, self.memory, self.project, self.now = home, memory, project, now
         self.prefix = prefix
@@ -93,9 +98,9 @@ class PageContext:
         return sum_memory_uses(self.home.database(), str(self.memory.layout.folder))
 
 
-def build_project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:
+def build_project_links(view: str, projects: Sequence[str], chosen: str) -> LinkListBlock:
     """The projects that have a memory, as a choice."""
-    return LinkBlock(
+    return LinkListBlock(
         label=translate("Projects"),
         links=[
             (

@@ -12,13 +12,13 @@ from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
 from memorist.store.rollout_rows import Rollout, list_rollouts
-from memorist.store.session_memory_mode import set_memory_mode_for_good
+from memorist.store.session_memory_mode import persist_session_memory_mode
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     FormBlock,
     FormField,
-    LinkBlock,
-    NumberBlock,
+    LabeledFiguresBlock,
+    LinkListBlock,
     PageAction,
     PageBlock,
     PageCell,
@@ -99,7 +99,7 @@ def build_past_session_view(id: str) -> PageView:
     extract = extracts.extracted
     raw = parse_raw_memory(extract.raw_memory)
     blocks: list[PageBlock] = [
-        NumberBlock(
+        LabeledFiguresBlock(
             pairs=[
                 (translate("outcome"), raw.outcome),
                 (translate("tasks"), f"{len(raw.tasks):,}"),
@@ -110,7 +110,7 @@ def build_past_session_view(id: str) -> PageView:
                 (translate("times cited"), f"{extracts.uses:,}"),
             ]
         ),
-        LinkBlock(
+        LinkListBlock(
             label=translate("Ways on"),
             links=[(translate("The whole session"), build_view_address("session", id=id), False)],
         ),
@@ -192,7 +192,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
 def set_past_session_use(id: str, *, take_in: bool) -> str:
     """Leave a past session out of memory, or take it in again, and say what was done."""
     run_with_rollout_store(
-        lambda past: set_memory_mode_for_good(
+        lambda past: persist_session_memory_mode(
             past.state,
             DiskFiles(),
             past.layout,

@@ -14,8 +14,11 @@ from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
-from memorist.replay.replay_results import FailureRecord
-from memorist.replay.session_recorder import estimate_tokens_by_kind, list_work_failures
+from memorist.replay.replay_results import FailureAndFix
+from memorist.replay.session_recorder import (
+    estimate_message_tokens_by_kind,
+    list_failures_with_fixes,
+)
 from memorist.session_memory.structural_notes import render_structural_sections
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
@@ -58,7 +61,7 @@ class SessionTimeline(Struct, frozen=True, kw_only=True):
     losses: tuple[CacheLoss, ...]
     compactions: tuple[tuple[int, CompactionBoundary, int], ...]
     """Turn, mark, and tokens of the next request (0 where there is none)."""
-    troubles: tuple[FailureRecord, ...] = ()
+    troubles: tuple[FailureAndFix, ...] = ()
     """What failed, and what fixed it."""
 
 
@@ -89,7 +92,7 @@ class SessionTimelineBuilder:
             turns=tuple(self._turns),
             losses=tuple(self._losses),
             compactions=tuple(self._marks),
-            troubles=list_work_failures(self._ledger),
+            troubles=list_failures_with_fixes(self._ledger),
         )
 
     def _add_message(self, message: Message) -> None:
@@ -103,7 +106,7 @@ class SessionTimelineBuilder:
                     cost=0,
                 )
             )
-        self._window.update(estimate_tokens_by_kind(message))
+        self._window.update(estimate_message_tokens_by_kind(message))
         if not self._turns:
             return
         turn = self._turns[-1]

@@ -9,7 +9,7 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.cli.command_environment import load_home_layout
 from memorist.cli.search_command import open_synced_session_index
 from memorist.context.context_pieces import ContextPiece
@@ -22,8 +22,8 @@ from memorist.engine.session_list import (
     find_session_outcomes,
     list_known_sessions,
     read_notes_of_known_session,
-    read_recorded_entries,
     read_recording_size,
+    read_transcript_of_session,
 )
 from memorist.errors import InputError
 from memorist.page.page_context import ROWS_PER_PAGE, build_pagination_links, build_view_address
@@ -34,7 +34,11 @@ from memorist.page.session_timeline import (
     find_removed_and_added_lines,
     render_structural_notes_at,
 )
-from memorist.page.spend_view import build_receipt_table, format_spend_total, sum_receipt_costs
+from memorist.page.spend_view import (
+    build_receipt_table,
+    list_spend_total_figures,
+    sum_receipt_costs,
+)
 from memorist.recall.session_passages import MatchedPassage
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_session_receipts
@@ -43,8 +47,8 @@ from memorist.views.view_blocks import (
     BarRow,
     FormBlock,
     FormField,
-    LinkBlock,
-    NumberBlock,
+    LabeledFiguresBlock,
+    LinkListBlock,
     PageBlock,
     PageCell,
     PageRow,
@@ -57,7 +61,7 @@ from memorist.views.view_blocks import (
 )
 from memorist.views.view_formatting import (
     format_dollars,
-    format_percent,
+    format_part_as_percent,
     format_utc_time,
     get_last_path_part,
 )
@@ -192,10 +196,10 @@ def read_session_timeline(entry: KnownSession) -> SessionTimeline:
 @lru_cache(maxsize=16)
 def _read_timeline(entry: KnownSession, size: int) -> SessionTimeline:
     del size  # a part of the key alone
-    return build_session_timeline(read_recorded_entries(entry))
+    return build_session_timeline(read_transcript_of_session(entry))
 
 
-def build_session_view_at_turn(home: HomeMemories, id: str, turn: int | None) -> PageView:
+def build_session_view_at_turn(home: ProjectMemoryOpener, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = require_known_session(id)
     timeline = read_session_timeline(entry)
@@ -204,7 +208,7 @@ def build_session_view_at_turn(home: HomeMemories, id: str, turn: int | None) ->
     )
     number, total = listing.turn, listing.tokens
     blocks: list[PageBlock] = [
-        NumberBlock(pairs=_session_numbers(entry, timeline, total)),
+        LabeledFiguresBlock(pairs=_session_numbers(entry, timeline, total)),
         *_turn_forms(id, turn or number, timeline),
         build_window_chart(timeline, id),
         _build_parts(listing, total),
@@ -290,7 +294,7 @@ def _choose_turn(
             path=f"/{view}",
             label=translate("Choose a turn"),
         ),
-        LinkBlock(
+        LinkListBlock(
             label=translate("Turns"),
             links=[
                 *(
@@ -314,7 +318,7 @@ def _build_parts(listing: ContextListing, total: int) -> TableBlock:
         heading=translate("What fills the window"),
         columns=translate_each("Part", "Pieces", "Tokens", "Share"),
         rows=[
-            build_table_row(tag, f"{count:,}", f"{tokens:,}", format_percent(tokens, total))
+            build_table_row(tag, f"{count:,}", f"{tokens:,}", format_part_as_percent(tokens, total))
             for tag, (count, tokens) in ordered
         ],
         numeric=[1, 2, 3],
@@ -432,7 +436,9 @@ def _build_marks(timeline: SessionTimeline, id: str) -> list[PageBlock]:
 
 
 def _name_kinds() -> dict[str, str]:
-    """The parts of the window in words: `BESIDE`, and what `estimate_tokens_by_kind` counts."""
+    """The parts of the window in words: `BESIDE` and what `estimate_message_tokens_by_kind`
+    counts.
+    """
     return {
         BESIDE: translate("beside the file"),
         "user": translate("user"),
@@ -514,11 +520,13 @@ def build_memory_use_blocks(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     ]
 
 
-def _build_own_work(home: HomeMemories, id: str, timeline: SessionTimeline) -> list[PageBlock]:
+def _build_own_work(
+    home: ProjectMemoryOpener, id: str, timeline: SessionTimeline
+) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_session_receipts(home.database(), id)
     spent = sum_receipt_costs(receipts, home.settings.models.prices)
-    pairs = format_spend_total(spent)
+    pairs = list_spend_total_figures(spent)
     freed = sum(
         max(0, mark.tokens_before - after)
         for _, mark, after in timeline.compactions
@@ -526,7 +534,7 @@ def _build_own_work(home: HomeMemories, id: str, timeline: SessionTimeline) -> l
     )
     if freed:
         pairs.append((translate("tokens that compactions took out"), f"{freed:,}"))
-    numbers = [NumberBlock(pairs=pairs)] if pairs else []
+    numbers = [LabeledFiguresBlock(pairs=pairs)] if pairs else []
     return [*numbers, build_receipt_table([("", each) for each in receipts[-ROWS_PER_PAGE:]])]
 
 
@@ -536,7 +544,7 @@ def _build_notes(entry: KnownSession, turns: int) -> list[PageBlock]:
         ProseBlock(heading=translate("Notes of the session"), text=notes)
     ] * bool(notes)
     link = (translate("Notes as they stood at each turn"), _notes_address(entry.id, turns), False)
-    return [*blocks, *([LinkBlock(label=translate("Notes"), links=[link])] if turns else [])]
+    return [*blocks, *([LinkListBlock(label=translate("Notes"), links=[link])] if turns else [])]
 
 
 def _notes_address(id: str, turn: int) -> str:
@@ -548,7 +556,7 @@ def build_notes_at_turn_view(id: str, turn: int | None) -> PageView:
     turn before.
     """
     entry = require_known_session(id)
-    entries = list(read_recorded_entries(entry))
+    entries = list(read_transcript_of_session(entry))
     count = sum(isinstance(each, Message) and starts_user_turn(each) for each in entries)
     turn = count if turn is None else turn
     if not 1 <= turn <= count:
@@ -593,7 +601,7 @@ def build_message_excerpt_view(id: str, line: int) -> PageView:
     entry = require_known_session(id)
     found = [
         each
-        for each in read_recorded_entries(entry)
+        for each in read_transcript_of_session(entry)
         if isinstance(each, Message) and (each.line or 0) >= line
     ][:3]
     if not found:
@@ -609,7 +617,7 @@ def build_message_excerpt_view(id: str, line: int) -> PageView:
         )
         for each in found
     ]
-    back = LinkBlock(
+    back = LinkListBlock(
         label=translate("Ways on"),
         links=[
             (translate("The whole session"), build_view_address("session", id=id), False),

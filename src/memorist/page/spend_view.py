@@ -12,7 +12,7 @@ from memorist.budget.budget_caps import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.background_status import read_background_budget_status
-from memorist.forks.fork_request import extract_id_from_model_string
+from memorist.forks.fork_request import parse_name_from_model_string
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import (
     PriceTable,
@@ -25,7 +25,7 @@ from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     BarRow,
-    NumberBlock,
+    LabeledFiguresBlock,
     PageCell,
     PageRow,
     PageView,
@@ -63,7 +63,7 @@ def sum_receipt_costs(receipts: Sequence[Receipt], prices: PriceTable) -> Receip
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(load_shipped_prices(), prices)
     saved = (
-        compute_cache_saving_usd(extract_id_from_model_string(each.model), each.usage, table)
+        compute_cache_saving_usd(parse_name_from_model_string(each.model), each.usage, table)
         for each in receipts
     )
     return ReceiptCostTotal(
@@ -73,7 +73,7 @@ def sum_receipt_costs(receipts: Sequence[Receipt], prices: PriceTable) -> Receip
     )
 
 
-def format_spend_total(spent: ReceiptCostTotal) -> list[tuple[str, str]]:
+def list_spend_total_figures(spent: ReceiptCostTotal) -> list[tuple[str, str]]:
     """The figures of a sum with their names; none where nothing ran."""
     if not spent.runs:
         return []
@@ -99,7 +99,7 @@ def build_spend_view(context: PageContext) -> PageView:
         ),
         command=f"memorist status --days {COVERED_DAYS}",
         blocks=[
-            NumberBlock(
+            LabeledFiguresBlock(
                 pairs=[
                     (translate("runs"), f"{found.total.runs:,}"),
                     (translate("requests"), f"{found.total.requests:,}"),

@@ -104,7 +104,7 @@ PROMPT_IN_PROGRESS = PromptInProgress()
 """Of all prompts of the process."""
 
 
-def start_background_thread(
+def start_thread_awaited_at_exit(
     target: Callable[..., object], *args: object, name: str, stopping: threading.Event | None = None
 ) -> threading.Thread:
     """Start a thread that does not keep the program alive, but is not cut off by its end either.

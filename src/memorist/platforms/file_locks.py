@@ -50,7 +50,7 @@ def close_locked(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
+def find_folder_locking_problem(folder: os.PathLike[str]) -> OSError | None:
     """Why nothing in a folder can be locked, as on some network folders; None where it can, or the
     folder cannot be opened.
 

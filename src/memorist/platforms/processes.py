@@ -78,7 +78,7 @@ def _process_namespace() -> str:
         return ""
 
 
-def name_current_process() -> str:
+def build_unique_process_name() -> str:
     """Return a name of this process that no other has: machine, pid, what tells a later process
     with that pid apart, the namespace of the pid, and a few random digits, divided by colons.
     """
@@ -88,15 +88,15 @@ def name_current_process() -> str:
     )
 
 
-def describe_named_process(name: str) -> str:
-    """The process of a name by `name_current_process`, for a user; any other name as it is."""
+def render_process_name_for_user(name: str) -> str:
+    """The process of a name by `build_unique_process_name`, for a user; any other name as it is."""
     host, *rest = name.rsplit(":", 4)
     return f"process {rest[0]} on {host}" if len(rest) == 4 else name
 
 
 def is_named_process_dead(name: str) -> bool:
-    """Whether the process of a name by `name_current_process` is surely dead: it is none of this
-    machine's, its pid is another's by now, or the machine has been restarted since.
+    """Whether the process of a name by `build_unique_process_name` is surely dead: it is none of
+    this machine's, its pid is another's by now, or the machine has been restarted since.
 
     False where that is not known: for other machines and containers, and for other names.
     """
@@ -113,7 +113,7 @@ def is_named_process_dead(name: str) -> bool:
     return False
 
 
-def terminate_process(process: int) -> None:
+def request_process_termination(process: int) -> None:
     """Ask a process to end; where the system knows no asking, end it."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGTERM)

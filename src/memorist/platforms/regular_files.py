@@ -81,7 +81,7 @@ def is_reachable_folder(path: str | Path) -> bool:
     return os.path.isdir(path)
 
 
-def find_access_refusal(path: Path) -> OSError | None:
+def find_error_preventing_write(path: Path) -> OSError | None:
     """Why a file cannot be written, or made in its folder, without opening it; None where the
     system names nothing against it.
     """

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import JsonObject, Message
-from memorist.errors import FormatError, MemoristError
+from memorist.errors import MemoristError, WireFormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
-from memorist.models.reply_assembly import parse_reply
+from memorist.models.reply_assembly import parse_reply_or_call_failure
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.conversation_matching import (
     CallInConversation,
@@ -243,12 +243,12 @@ class CallPipeline:
         conversation, call = prepared_call.call.conversation, prepared_call.call
 
         def read() -> JsonObject | None:
-            reply = parse_reply(conversation.format, content_type, data)
+            reply = parse_reply_or_call_failure(conversation.format, content_type, data)
             if isinstance(reply, CallFailure):
                 return None
             try:
                 find_codec(conversation.format).decode_reply(reply)
-            except FormatError:
+            except WireFormatError:
                 log.warning("a reply has an unknown format; it was passed on unchanged")
                 return None
             return reply

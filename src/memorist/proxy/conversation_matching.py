@@ -20,11 +20,11 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.history_matching import (
-    HistoryMatcher,
     KnownHistory,
     RequestHistory,
+    UnnamedConversationFinder,
+    hash_conversation_scope,
     hash_messages,
-    hash_scope,
     read_request_history,
 )
 from memorist.proxy.conversation_store import StoredConversation
@@ -110,7 +110,7 @@ class IncomingCall(Struct, frozen=True, kw_only=True, dict=True):
     def history(self) -> RequestHistory[object]:
         """The history in the body, as it is looked up."""
         who = self.identity
-        scope = hash_scope(self.caller, self.format, who.name, who.project or "")
+        scope = hash_conversation_scope(self.caller, self.format, who.name, who.project or "")
         return read_request_history(self.format, self.body.items, scope, self.shape[0])
 
 
@@ -133,7 +133,9 @@ class ConversationMatcher:
         self._read_history = read_history
         self._restored_responses: dict[bytes, ProxyConversation] = {}
         self._named: OrderedDict[tuple[str, str, str], ProxyConversation] = OrderedDict()
-        self._unnamed: HistoryMatcher[ProxyConversation] = HistoryMatcher(MAX_CONVERSATIONS)
+        self._unnamed: UnnamedConversationFinder[ProxyConversation] = UnnamedConversationFinder(
+            MAX_CONVERSATIONS
+        )
         self._responses: OrderedDict[tuple[str, str], tuple[ProxyConversation, list[Any], int]] = (
             OrderedDict()
         )
@@ -276,7 +278,7 @@ class ConversationMatcher:
         self, caller: str, previous: str
     ) -> tuple[ProxyConversation, list[Any], int] | None:
         """The conversation of a reply that an earlier process saw, with its recorded history."""
-        conversation = self._restored_responses.get(hash_scope(caller, previous))
+        conversation = self._restored_responses.get(hash_conversation_scope(caller, previous))
         history = None if conversation is None else self._read_history(conversation.id)
         if conversation is None or history is None:
             return None
@@ -321,7 +323,9 @@ class ConversationMatcher:
                 else list(given or ())
             )
             conversation.response_id = str(reply["id"])
-            conversation.response_key = hash_scope(call.caller, conversation.response_id)
+            conversation.response_key = hash_conversation_scope(
+                call.caller, conversation.response_id
+            )
             self._remember_response(
                 (call.caller, conversation.response_id),
                 conversation,

@@ -75,9 +75,7 @@ class ConversationStore:
 
         A file whose salt is unreadable is started over: none of its hashes could be found again.
         """
-        beginning = encode_conversation_line(
-            ConversationFileHeader(secrets.token_bytes(SALT_BYTES))
-        )
+        beginning = encode_conversation_line(ConversationFileSalt(secrets.token_bytes(SALT_BYTES)))
         try:
             self._files.create(self._path, beginning)
             data = self._files.read(self._path)
@@ -90,7 +88,7 @@ class ConversationStore:
 
     def _write(self) -> None:
         lines = [
-            encode_conversation_line(ConversationFileHeader(self.salt)),
+            encode_conversation_line(ConversationFileSalt(self.salt)),
             *map(encode_conversation_line, self._conversations.values()),
         ]
         self._lines = len(lines)
@@ -126,7 +124,7 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return (self.id, self.format, self.name, self.declared_project or "")
 
 
-class ConversationFileHeader(Struct, frozen=True):
+class ConversationFileSalt(Struct, frozen=True):
     """The first line: the salt for hashing keys in this home."""
 
     salt: bytes
@@ -134,10 +132,10 @@ class ConversationFileHeader(Struct, frozen=True):
 
 _encode_json = msgspec.json.Encoder().encode
 _decode_conversation = build_json_decoder(StoredConversation)
-_decode_header = build_json_decoder(ConversationFileHeader)
+_decode_header = build_json_decoder(ConversationFileSalt)
 
 
-def encode_conversation_line(entry: StoredConversation | ConversationFileHeader) -> bytes:
+def encode_conversation_line(entry: StoredConversation | ConversationFileSalt) -> bytes:
     """Encode one line, including its line end."""
     return _encode_json(entry) + b"\n"
 

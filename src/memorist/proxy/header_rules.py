@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 
 from memorist.core.text_analysis import parse_word_list
-from memorist.proxy.tenant_lookup import TenantIdentification
+from memorist.proxy.tenant_lookup import TenantIdentificationRules
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
 
 _HOP_HEADERS = parse_word_list(
@@ -110,7 +110,7 @@ def find_host_or_origin_refusal(
 
 
 def find_token_or_tenant_refusal(
-    headers: Mapping[str, str], token: str, tenant: str, tenancy: TenantIdentification
+    headers: Mapping[str, str], token: str, tenant: str, tenancy: TenantIdentificationRules
 ) -> tuple[int, str] | None:
     """Status and reason if a request must be refused for its token or tenant; None if it is
     admitted.

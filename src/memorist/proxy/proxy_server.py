@@ -33,7 +33,7 @@ from memorist.proxy.heavy_work_process import HeavyWorkProcess
 from memorist.proxy.provider_routing import find_provider_route, has_dot_segment
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.proxy_session_pool import TenantSessionOpener
-from memorist.proxy.tenant_lookup import TenantIdentification, find_tenant
+from memorist.proxy.tenant_lookup import TenantIdentificationRules, find_tenant
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
     ProxyExchange,
@@ -81,7 +81,7 @@ class Proxy:
         engines: Memorist | Tenants,
         settings: ProxySettings,
         token: str,
-        tenancy: TenantIdentification,
+        tenancy: TenantIdentificationRules,
     ) -> None:
         self._settings = settings
         self._token = token
@@ -229,14 +229,14 @@ THREAD_SWITCH_SECONDS = 0.0001
 """How long the thread of a long reading may keep the interpreter from the loop: a request needs it
 some ten times or more. Our choice; Python's own is fifty times that.
 """
-SINGLE_HOME = TenantIdentification()
+SINGLE_HOME = TenantIdentificationRules()
 """All clients share one home."""
 MAX_SHUTDOWN_WAIT_SECONDS = 5.0
 """Longest wait for replies in progress when the proxy is stopped. Our choice."""
 
 
 def open_proxy_socket(
-    settings: ProxySettings, token: str, tenancy: TenantIdentification = SINGLE_HOME
+    settings: ProxySettings, token: str, tenancy: TenantIdentificationRules = SINGLE_HOME
 ) -> socket.socket:
     """Open the socket to serve on.
 
@@ -262,7 +262,7 @@ async def serve(
     *,
     until: asyncio.Event,
     token: str = "",
-    tenancy: TenantIdentification = SINGLE_HOME,
+    tenancy: TenantIdentificationRules = SINGLE_HOME,
 ) -> None:
     """Serve until the event is set; then let replies in progress finish within a bound, and close
     every conversation.
@@ -297,7 +297,7 @@ async def serve_until_signal(
     listening: socket.socket,
     settings: ProxySettings,
     token: str,
-    tenancy: TenantIdentification,
+    tenancy: TenantIdentificationRules,
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     until = asyncio.Event()

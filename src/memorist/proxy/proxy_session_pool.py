@@ -20,14 +20,14 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
-from memorist.errors import FormatError, MemoristError, SessionInUse
+from memorist.errors import MemoristError, SessionInUse, WireFormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import HostInfo
 from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import ProxyConversation
 from memorist.settings import ProxySettings
 from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_portable_folder_name
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 from memorist.system import SystemClock
 
 MAX_CONSECUTIVE_FAILURES = 3
@@ -60,7 +60,7 @@ def run_engine_call(work: Callable[[], Value]) -> Value:
     """
     try:
         return work()
-    except FormatError as error:
+    except WireFormatError as error:
         raise EngineCallFailed(str(error)) from error
     except Exception as error:
         # An unforeseen error. Its message may quote the conversation, so only its type and place
@@ -215,7 +215,7 @@ class ProxySessionPool:
         try:
             return task.result()
         except (MemoristError, OSError, sqlite3.Error) as error:
-            if is_storage_failure(error):
+            if is_database_or_disk_error(error):
                 self._disk_pause.pause_after(error, home=conversation.tenant, session="")
             raise self._on_failure(conversation, f"{type(error).__name__}: {error}") from error
         except Exception as error:

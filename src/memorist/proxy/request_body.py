@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import JsonObject
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 
 MAX_CHANGED_NEWEST_ENTRIES = 8
 """How many of the newest entries may differ from the earlier request (a host moves its cache marks,
@@ -81,7 +81,7 @@ class RequestBody(Struct, frozen=True):
 def parse_request_body(raw: bytes, key: str, earlier: RequestBody | None = None) -> RequestBody:
     """Parse a body whose history is under `key`; `earlier` is a body that it may extend.
 
-    Raises FormatError if it is not a JSON object or repeats a key.
+    Raises WireFormatError if it is not a JSON object or repeats a key.
     """
     try:
         found = (
@@ -89,7 +89,7 @@ def parse_request_body(raw: bytes, key: str, earlier: RequestBody | None = None)
         )
         return found or _parse_whole(raw, key)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(
+        raise WireFormatError(
             f"the body of a request is a JSON object ({type(error).__name__})"
         ) from error
 
@@ -125,11 +125,11 @@ def _locate_keys(data: bytes, top: Mapping[str, msgspec.Raw], at: int) -> dict[s
     for name, value in top.items():
         found = _NAME.match(data, at)
         if found is None or _decode_value(found[1]) != name:
-            raise FormatError("a request that repeats a key is not read")
+            raise WireFormatError("a request that repeats a key is not read")
         at = found.end() + len(memoryview(value))
         spans[name] = KeySpan(found.start(1), found.end(), at)
     if _END.fullmatch(data, at) is None:
-        raise FormatError("a request that repeats a key is not read")
+        raise WireFormatError("a request that repeats a key is not read")
     return spans
 
 

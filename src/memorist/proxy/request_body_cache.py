@@ -65,7 +65,7 @@ class BodyCache:
     def parse_with_cache(
         self, format: str, raw: bytes, tenant: str = ""
     ) -> ParsedBodyWithCacheInfo:
-        """Parse a body. Raises FormatError."""
+        """Parse a body. Raises WireFormatError."""
         key = (tenant, format, raw[:PREFIX_BYTES])
         kept = max(
             self._alike.get(key, ()),

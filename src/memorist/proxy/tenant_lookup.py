@@ -25,7 +25,7 @@ MIN_TOKEN_CHARACTERS = 16
 _HASHED = re.compile(r"sha256:([0-9a-f]{64})")
 
 
-class TenantIdentification(Struct, frozen=True, kw_only=True):
+class TenantIdentificationRules(Struct, frozen=True, kw_only=True):
     """How tenants are identified. With neither field set there are none: all share one home."""
 
     tokens: Mapping[str, str] = {}
@@ -41,7 +41,7 @@ class TenantIdentification(Struct, frozen=True, kw_only=True):
         return self.by_header or bool(self.tokens)
 
 
-def find_tenant(headers: Mapping[str, str], tenancy: TenantIdentification) -> str:
+def find_tenant(headers: Mapping[str, str], tenancy: TenantIdentificationRules) -> str:
     """The tenant of a request; empty if unknown. `headers` have lower-case names."""
     if tenancy.by_header:
         return escape_header_surrogates(headers.get("x-memorist-tenant", "")).strip()
@@ -109,10 +109,10 @@ def _token_hash(token: object, where: str, *, private: bool) -> str:
     return _hash_token(token)
 
 
-def read_tenant_identification(settings: ProxySettings) -> TenantIdentification:
+def read_tenant_identification(settings: ProxySettings) -> TenantIdentificationRules:
     """Read how tenants are identified. Raises SettingsError for an invalid tenants file."""
     if settings.tenants in ("", TENANTS_BY_HEADER):
-        return TenantIdentification(
+        return TenantIdentificationRules(
             by_header=settings.tenants == TENANTS_BY_HEADER, unknown=settings.unknown_tenant
         )
     path = Path(settings.tenants).expanduser()
@@ -122,7 +122,7 @@ def read_tenant_identification(settings: ProxySettings) -> TenantIdentification:
         raise SettingsError(
             f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
         ) from error
-    return TenantIdentification(
+    return TenantIdentificationRules(
         tokens=parse_tenant_tokens(text, str(path), private=private),
         unknown=settings.unknown_tenant,
     )

@@ -14,7 +14,7 @@ from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.proxy.body_limit import read_request_body_up_to
 from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
 from memorist.proxy.header_rules import (
@@ -122,7 +122,7 @@ class UpstreamConnectionPool:
         data: bytes | AsyncIterator[bytes] | None = body
         if isinstance(body, bytes):
             sized = [*headers, ("Content-Length", str(len(body)))]
-            data = body if len(body) < CHUNK_BYTES else yield_body_chunks(body)
+            data = body if len(body) < CHUNK_BYTES else split_request_body_into_chunks(body)
         use = _ConnectionUse()
         try:
             return await self._session.request(
@@ -153,7 +153,7 @@ class UpstreamConnectionPool:
         await self._session.close()
 
 
-async def yield_body_chunks(body: bytes) -> AsyncIterator[bytes]:
+async def split_request_body_into_chunks(body: bytes) -> AsyncIterator[bytes]:
     """Yield a large body in chunks, so that other requests get their turn."""
     for at in range(0, len(body), CHUNK_BYTES):
         yield body[at : at + CHUNK_BYTES]
@@ -409,5 +409,5 @@ def _may_refuse(upstream: aiohttp.ClientResponse, first_bytes: bytes) -> bool:
 def _decode_body(upstream: aiohttp.ClientResponse, data: bytes) -> bytes:
     try:
         return decompress_body(data, upstream.headers.get("content-encoding", ""), MAX_REPLY_BYTES)
-    except FormatError:
+    except WireFormatError:
         return b""

@@ -7,20 +7,20 @@ import zlib
 import zstandard
 
 from memorist.core.messages import JsonObject
-from memorist.errors import FormatError
+from memorist.errors import WireFormatError
 from memorist.models.call_failure import (
     CallFailure,
     build_failure_from_error_object,
     is_context_too_long,
     is_too_long_response,
 )
-from memorist.models.reply_assembly import parse_sse_events
+from memorist.models.reply_assembly import parse_sse_json_objects
 
 
 def decompress_body(data: bytes, encoding: str, limit: int) -> bytes:
     """Remove a body's content encoding (gzip, deflate, zstd or none).
 
-    Raises FormatError for another encoding, a broken body, or one larger than `limit`.
+    Raises WireFormatError for another encoding, a broken body, or one larger than `limit`.
     """
     try:
         match encoding.strip().lower():
@@ -33,15 +33,15 @@ def decompress_body(data: bytes, encoding: str, limit: int) -> bytes:
             case "zstd":
                 return _decompress_zstd(data, limit)
     except (zlib.error, zstandard.ZstdError) as error:
-        raise FormatError("a packed body cannot be unpacked") from error
-    raise FormatError("the content encoding of a body is not supported")
+        raise WireFormatError("a packed body cannot be unpacked") from error
+    raise WireFormatError("the content encoding of a body is not supported")
 
 
 def _inflate(data: bytes, bits: int, most: int) -> bytes:
     unpacking = zlib.decompressobj(bits)
     found = unpacking.decompress(data, most)
     if unpacking.unconsumed_tail or not unpacking.eof:
-        raise FormatError("a packed body is cut, or far too large")
+        raise WireFormatError("a packed body is cut, or far too large")
     return found
 
 
@@ -52,7 +52,7 @@ def _decompress_zstd(data: bytes, most: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most:
-            raise FormatError("a packed body is far too large")
+            raise WireFormatError("a packed body is far too large")
     return b"".join(parts)
 
 
@@ -64,7 +64,7 @@ def is_context_overflow(status: int, data: bytes) -> bool:
         return is_too_long_response(status, data)
     return any(
         is_context_too_long(fault)
-        for event in parse_sse_events(data)
+        for event in parse_sse_json_objects(data)
         if (fault := _fault_of_event(event)) is not None
     )
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import MemoristError
-from memorist.platforms.background_thread import start_background_thread
+from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.settings import RecallSettings
 
@@ -54,7 +54,7 @@ class InitialMemoryScan:
         """
         if self._thread is not None or not _is_large(self._folder):
             return
-        self._thread = start_background_thread(
+        self._thread = start_thread_awaited_at_exit(
             self._scan,
             self._folder.clone_for_thread(),
             name="memorist-first-look",

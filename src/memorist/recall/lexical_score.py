@@ -102,7 +102,7 @@ group.
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 
 
-def clean_entries_by_id(entries: Iterable[SearchEntry]) -> dict[str, SearchEntry]:
+def clean_and_fingerprint_entries(entries: Iterable[SearchEntry]) -> dict[str, SearchEntry]:
     """The entries by id, with text that SQLite can store, each with a fingerprint."""
     return {
         entry.id: entry
@@ -250,7 +250,7 @@ def build_entry_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
     )
 
 
-def update_entry_columns(
+def replace_entries_in_columns(
     columns: EntryColumns, removed: Collection[str], rows: Sequence[StoredIndexRow]
 ) -> EntryColumns | None:
     """The columns without the entries `removed`, by id, and with these rows, which may replace

@@ -179,7 +179,7 @@ def render_memories(memories: Sequence[RenderedMemory], prompts: RecallPrompts) 
     ).strip()
 
 
-class MirroredIndex(Struct, frozen=True, kw_only=True):
+class IndexWithoutClientRules(Struct, frozen=True, kw_only=True):
     """The index of a folder, without the rules that an agent has already, with remarks on what its
     files say otherwise.
     """
@@ -195,7 +195,9 @@ class MirroredIndex(Struct, frozen=True, kw_only=True):
     """Paths of the memories that the agent has as a rule of its own."""
 
 
-def render_index(own: MirroredIndex, everywhere: MirroredIndex, prompts: RecallPrompts) -> str:
+def render_index(
+    own: IndexWithoutClientRules, everywhere: IndexWithoutClientRules, prompts: RecallPrompts
+) -> str:
     """Render the index as the text of one message: what the user said apart from all else, and
     apart from it what they said for all of their projects (`everywhere`).
     """

@@ -15,11 +15,11 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError, StoreError
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
-from memorist.platforms.background_thread import start_background_thread
+from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import MemoryMatch, measure_relevance_above_chance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
-from memorist.recall.search_query import parse_query
+from memorist.recall.search_query import build_search_query_from_text
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
 
@@ -52,7 +52,7 @@ class MemoryFolderSearch:
         """Return the best matches, best first; none where there is no memory. Raises StoreError."""
         if not self._folder.exists:
             return ()
-        if not parse_query(query).words and (signs := query.strip()):
+        if not build_search_query_from_text(query).words and (signs := query.strip()):
             return tuple(self._find_literally(signs, limit))
         ranker = self.sync_index()
         try:
@@ -114,7 +114,7 @@ class MemoryFolderSearch:
             )
         self._synced_marks, self._synced_version = marks, version
         if self._uses_embeddings and marks and not self.is_embedding:
-            self._thread = start_background_thread(
+            self._thread = start_thread_awaited_at_exit(
                 self._embed_entries,
                 ranker,
                 dict(marks),
@@ -138,7 +138,7 @@ class MemoryFolderSearch:
             return
         ranker = self.sync_index()
         if not self.is_embedding:  # else that loads it in the end
-            self._thread = start_background_thread(_load_ranker, ranker, name="memorist-load")
+            self._thread = start_thread_awaited_at_exit(_load_ranker, ranker, name="memorist-load")
 
     def _update_index(self, ranker: Ranker, marks: Mapping[str, str]) -> bool:
         """Bring into the index what changed since it was in sync; False where it was not yet, or
@@ -221,7 +221,7 @@ class MemoryFolderSearch:
             thread.join()
             self.close()
 
-        start_background_thread(close, name="memorist-embed", stopping=self._stopping)
+        start_thread_awaited_at_exit(close, name="memorist-embed", stopping=self._stopping)
 
     def close(self) -> None:
         """Close the index; a running embedding step is waited for. May be called twice; the next

@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.messages import Message, Origin
 from memorist.core.search_words import count_unspaced_letters
 from memorist.recall.project_question import is_question_without_request
-from memorist.recall.word_chance import contains_name_or_term, is_hardly_ever_typed
+from memorist.recall.word_chance import contains_name_like_word, is_hardly_ever_typed
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
@@ -107,7 +107,7 @@ def select_relevant_memories(
 
     `excluded_paths` are those already in the context.
     """
-    relevant = list_relevant_paths(query, matches, len(headers))
+    relevant = list_relevant_memory_paths(query, matches, len(headers))
     found = [
         SelectedMemory(match.path, match.score, _explain_selection(match))
         for match in matches
@@ -119,7 +119,7 @@ def select_relevant_memories(
     return tuple(found[: settings.limit])
 
 
-def list_relevant_paths(
+def list_relevant_memory_paths(
     query: str, matches: Sequence[MemoryMatch], compared: int
 ) -> frozenset[str]:
     """Find the paths of the query's matches among `compared` memories that are more than chance
@@ -179,15 +179,15 @@ def is_relevant_match(
     if (
         match.nearness is not None
         and match.evidence >= _measure_word_threshold(compared)
-        and any(map(contains_name_or_term, match.words))
+        and any(map(contains_name_like_word, match.words))
     ):
         return True  # a name that the embedding may not know
-    return measure_relevance_above_chance(match) >= compute_relevance_threshold(
+    return measure_relevance_above_chance(match) >= compute_match_relevance_threshold(
         match, compared, query, common_nearness, is_nearest=is_nearest
     )
 
 
-def compute_relevance_threshold(
+def compute_match_relevance_threshold(
     match: MemoryMatch,
     compared: int,
     query: str,
@@ -230,7 +230,7 @@ def explain_memory_omission(
     if is_relevant_match(match, compared, query, common_nearness, is_nearest=is_nearest):
         return f"others come before it ({common})"
     unit = "nats" if match.nearness is None else "deviations"
-    needed = compute_relevance_threshold(
+    needed = compute_match_relevance_threshold(
         match, compared, query, common_nearness, is_nearest=is_nearest
     )
     relevance = max(0.0, measure_relevance_above_chance(match))
@@ -252,7 +252,7 @@ def has_enough_search_words(query: str) -> bool:
     words = query.split()
     return (
         len(words) >= MIN_QUERY_WORDS
-        or any(contains_name_or_term(word) or is_hardly_ever_typed(word) for word in words)
+        or any(contains_name_like_word(word) or is_hardly_ever_typed(word) for word in words)
         or count_unspaced_letters(query) >= MIN_QUERY_WORDS
     )
 

@@ -29,18 +29,22 @@ from memorist.recall.lexical_score import (
     apply_score_bonuses_and_penalties,
     build_entry_columns,
     build_index_row,
-    clean_entries_by_id,
+    clean_and_fingerprint_entries,
     list_matched_words,
     render_embedding_text,
+    replace_entries_in_columns,
     score_by_words,
-    update_entry_columns,
 )
 from memorist.recall.memory_selection import explain_match
-from memorist.recall.search_query import SearchQuery, parse_query, select_rarest_words
+from memorist.recall.search_query import (
+    SearchQuery,
+    build_search_query_from_text,
+    select_rarest_words,
+)
 from memorist.recall.word_chance import WORD_RATES, EntryEvidenceScorer
 from memorist.recall.word_index import ENTRIES_PER_TRANSACTION, WordIndex
 from memorist.recall.word_nearness import (
-    WordNearnessScorer,
+    WordEmbeddingScorer,
     multiply_on_one_thread,
     pack_content_word_vectors,
 )
@@ -103,7 +107,7 @@ def quantize_vector(vector: bytes) -> bytes:
     )
 
 
-class EntrySimilarities(Struct, frozen=True):
+class EmbeddingSimilarities(Struct, frozen=True):
     """Similarity by entry number: the cosine, and how far it lies above chance, in standard
     deviations.
     """
@@ -131,7 +135,7 @@ class CalibrationVectors(Struct, frozen=True):
     messages: Sequence[bytes]
     memories: Sequence[bytes]
     languages: Sequence[Sequence[bytes]]
-    word_nearness: WordNearnessScorer | None = None
+    word_nearness: WordEmbeddingScorer | None = None
     """Compares with the memories' content words; None where the embedder tells no words apart."""
 
 
@@ -155,7 +159,7 @@ def embed_calibration_texts(embedder: Embedder) -> CalibrationVectors:
                 embedder.embed(COHORT_MESSAGES),
                 [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
                 [embedder.embed(texts) for texts in COHORT_LANGUAGES],
-                WordNearnessScorer(
+                WordEmbeddingScorer(
                     list(map(pack_content_word_vectors, words)), width=len(words[0].whole) // 4
                 )
                 if words
@@ -164,7 +168,7 @@ def embed_calibration_texts(embedder: Embedder) -> CalibrationVectors:
         return _COHORT_VECTORS[embedder.name]
 
 
-class EntryVectors:
+class InMemoryEntryVectors:
     """The vectors of all entries that the model reads, 1.5 KB per entry in memory.
 
     A text in a language that it does not read is compared with nothing: words alone rank it.
@@ -254,16 +258,16 @@ class EntryVectors:
 
     def measure_similarity(
         self, question: bytes, numbers: Iterable[int], excluded: Collection[int] = frozenset()
-    ) -> EntrySimilarities:
+    ) -> EmbeddingSimilarities:
         """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all but those
         `excluded`.
         """
         np = self._numpy
         vector = np.frombuffer(question, "<f4")
         if not len(self) or vector.size != self._matrix.shape[1]:
-            return EntrySimilarities({}, {})
+            return EmbeddingSimilarities({}, {})
         if not self._is_read(vector[None])[0]:
-            return EntrySimilarities({}, {})
+            return EmbeddingSimilarities({}, {})
         cosines = multiply_on_one_thread(self._matrix, vector)
         unrelated = self._cohort_memories @ vector
         by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
@@ -278,7 +282,7 @@ class EntryVectors:
         is_wanted[nearest] = is_wanted[at[at < len(self)]] = True
         wanted = np.flatnonzero(is_wanted)  # union1d would import numpy.ma, which takes 50 ms
         found = self._numbers[wanted].tolist()
-        return EntrySimilarities(
+        return EmbeddingSimilarities(
             dict(zip(found, cosines[wanted].tolist(), strict=True)),
             dict(zip(found, above[wanted].tolist(), strict=True)),
         )
@@ -286,7 +290,7 @@ class EntryVectors:
 
 def combine_word_and_vector_scores(
     word_scores: Mapping[int, float],
-    similarity: EntrySimilarities,
+    similarity: EmbeddingSimilarities,
     query_words: int,
     entry_count: int,
     *,
@@ -395,7 +399,7 @@ class EntryRank(Struct, frozen=True):
     nearness: float | None
 
 
-def merge_rankings(
+def merge_rankings_across_conversations(
     rankings: Sequence[Sequence[EntryRank]], query_words: int, entry_count: int
 ) -> list[EntryRank]:
     """Merge what the rankers of several conversations found among so many entries, best first, by
@@ -408,7 +412,7 @@ def merge_rankings(
     above = {at: each.nearness for at, each in enumerate(found) if each.nearness is not None}
     scores = {at: each.lexical for at, each in enumerate(found)}
     if above:
-        near = EntrySimilarities({}, above)
+        near = EmbeddingSimilarities({}, above)
         scores = combine_word_and_vector_scores(
             scores, near, query_words, entry_count, has_neighbours=True
         )
@@ -437,9 +441,9 @@ class Ranker:
         self._embedder = embedder
         self._version: tuple[int, int] | None = None
         self._columns: EntryColumns = build_entry_columns(())
-        self._vectors: EntryVectors | None = None
+        self._vectors: InMemoryEntryVectors | None = None
         self._preloading = threading.Lock()
-        self._preloaded: tuple[tuple[int, int] | None, EntryVectors] | None = None
+        self._preloaded: tuple[tuple[int, int] | None, InMemoryEntryVectors] | None = None
         """Vectors for the next search by meaning, and the version of the index that they are of."""
         self._counts: dict[str, int] = {}
         """Number of entries that hold a word, 0 for none."""
@@ -510,7 +514,7 @@ class Ranker:
         old = self._index.read_fingerprints_by_id()
         if (entries := list_entries(old)) is None:
             return
-        wanted = clean_entries_by_id(entries)
+        wanted = clean_and_fingerprint_entries(entries)
         changed = [each for id, each in wanted.items() if old.get(id) != each.fingerprint]
         removed = [id for id in old if id not in wanted]
         self._index.remove(removed)
@@ -525,7 +529,7 @@ class Ranker:
         all of them would do, where the index was in sync before. Takes no longer with more entries,
         but for a copy of their columns. Raises StoreError; a `sync` then does it.
         """
-        wanted = clean_entries_by_id(entries)
+        wanted = clean_and_fingerprint_entries(entries)
         with self._lock:
             is_current = self._version == self._index.read_change_marker()
             former = self._index.read_rows_by_ids([*wanted, *removed])
@@ -533,7 +537,7 @@ class Ranker:
             self._index.write(list(map(build_index_row, wanted.values())))
             self._index.drop_orphaned_vectors([row.fingerprint for row in former])
             columns = (
-                update_entry_columns(
+                replace_entries_in_columns(
                     self._columns, removed, self._index.read_rows_by_ids(wanted.keys())
                 )
                 if is_current
@@ -557,7 +561,7 @@ class Ranker:
             return 0
         with self._lock:
             self._index.drop_other_vectors((self._embedder.name, _words_name(self._embedder)))
-        missing = self._find_unembedded(clean_entries_by_id(entries).values())
+        missing = self._find_unembedded(clean_and_fingerprint_entries(entries).values())
         now = missing if at_most is None else missing[:at_most]
         for start in range(0, len(now), EMBEDDING_BATCH):
             part = now[start : start + EMBEDDING_BATCH]
@@ -666,7 +670,7 @@ class Ranker:
         self._refresh()
         left_out = self._index.read_rows_by_ids(excluding) if excluding else ()
         excluded = frozenset(row.number for row in left_out)
-        collection, question = self._columns, parse_query(query)
+        collection, question = self._columns, build_search_query_from_text(query)
         counts = self._count_entries(question.words)
         question, counts = self._mend_typing(question, counts)
         postings = [
@@ -678,7 +682,7 @@ class Ranker:
         near = (
             self._measure_similarity(query, lexical, excluded)
             if by_meaning
-            else EntrySimilarities({}, {})
+            else EmbeddingSimilarities({}, {})
         )
         scores = (
             combine_word_and_vector_scores(
@@ -799,25 +803,25 @@ class Ranker:
 
     def _measure_similarity(
         self, query: str, lexical: Mapping[int, float], excluded: Collection[int]
-    ) -> EntrySimilarities:
+    ) -> EmbeddingSimilarities:
         if self._embedder is None:
-            return EntrySimilarities({}, {})
+            return EmbeddingSimilarities({}, {})
         try:
             vectors = self._load_vectors(self._embedder)
             if not len(vectors):
-                return EntrySimilarities({}, {})
+                return EmbeddingSimilarities({}, {})
             asked = query[:MAX_EMBEDDED_QUERY_CHARS]
             (vector,) = self._embedder.embed([asked])
             found = vectors.measure_similarity(vector, lexical, excluded)
             if self._compares_words and isinstance(self._embedder, WordEmbedder):
                 return self._compare_words(self._embedder, asked, found)
         except ModelError:
-            return EntrySimilarities({}, {})
+            return EmbeddingSimilarities({}, {})
         return found
 
     def _compare_words(
-        self, embedder: WordEmbedder, query: str, found: EntrySimilarities
-    ) -> EntrySimilarities:
+        self, embedder: WordEmbedder, query: str, found: EmbeddingSimilarities
+    ) -> EmbeddingSimilarities:
         """The similarity with the nearness of the nearest entries measured by their words too."""
         above = found.above_chance
         nearest = nlargest(COMPARED_BY_WORDS, above, key=above.__getitem__)
@@ -830,7 +834,7 @@ class Ranker:
             question, [above[number] for number in words], list(words.values())
         )
         near = dict(zip(words, map(float, joined), strict=True))
-        return EntrySimilarities(found.cosines, {**above, **near})
+        return EmbeddingSimilarities(found.cosines, {**above, **near})
 
     def _load_word_vectors(
         self, embedder: WordEmbedder, numbers: Iterable[int]
@@ -851,14 +855,14 @@ class Ranker:
             self._word_vectors.clear()
         return found
 
-    def _load_vectors(self, embedder: Embedder) -> EntryVectors:
+    def _load_vectors(self, embedder: Embedder) -> InMemoryEntryVectors:
         if self._vectors is None:
             with self._preloading:
                 if self._preloaded is not None and self._preloaded[0] == self._version:
                     self._vectors = self._preloaded[1]
                 self._preloaded = None
         if self._vectors is None:
-            self._vectors = EntryVectors(
+            self._vectors = InMemoryEntryVectors(
                 self._columns,
                 self._index.iter_all_vectors(embedder.name),
                 embed_calibration_texts(embedder),
@@ -880,7 +884,7 @@ class Ranker:
                 vectors = index.iter_all_vectors(embedder.name)
                 self._preloaded = (
                     version,
-                    EntryVectors(columns, vectors, embed_calibration_texts(embedder)),
+                    InMemoryEntryVectors(columns, vectors, embed_calibration_texts(embedder)),
                 )
 
 
@@ -902,7 +906,7 @@ class _QueryState(Struct, frozen=True):
     """Entries that hold each word of the query."""
     postings: QueryPostings
     lexical: Mapping[int, float]
-    similarity: EntrySimilarities
+    similarity: EmbeddingSimilarities
     scores: Mapping[int, float]
     order: Sequence[int]
     """Numbers of the best entries, best first."""

@@ -7,7 +7,11 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.language_detection import COMMON_WORDS, detect_language, stem_in_language
+from memorist.core.language_detection import (
+    COMMON_WORDS,
+    detect_snowball_language,
+    stem_in_language,
+)
 from memorist.core.search_words import (
     MAX_TEXT_CHARS,
     QUERY_STOP_WORDS,
@@ -36,7 +40,7 @@ class SearchQuery(Struct, frozen=True):
     asks_when: bool
 
 
-def parse_query(text: str) -> SearchQuery:
+def build_search_query_from_text(text: str) -> SearchQuery:
     """Parse a text of any size and content. Stop words count only when there is nothing else."""
     return _parse_query(text[:MAX_TEXT_CHARS])
 
@@ -45,7 +49,7 @@ def parse_query(text: str) -> SearchQuery:
 def _parse_query(text: str) -> SearchQuery:
     found: dict[str, str] = {}
     stopped: dict[str, str] = {}
-    language = detect_language(text)
+    language = detect_snowball_language(text)
     common = QUERY_STOP_WORDS | COMMON_WORDS[language]
     stems = language != "english"
     for word, shown in extract_words_with_keys(text):

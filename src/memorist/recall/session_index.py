@@ -28,8 +28,13 @@ from memorist.errors import DamagedIndex, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
-from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker, merge_rankings
-from memorist.recall.search_query import parse_query
+from memorist.recall.ranker import (
+    EMBEDDING_BATCH,
+    EntryRank,
+    Ranker,
+    merge_rankings_across_conversations,
+)
+from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.session_passages import (
     ANSWER_PART_CHARS,
     MAX_ANSWER_PARTS,
@@ -37,7 +42,7 @@ from memorist.recall.session_passages import (
     Passage,
     list_search_keys,
     split_answer_into_search_parts,
-    split_session_passages,
+    split_session_into_turns,
 )
 from memorist.recall.word_chance import QueryEvidenceMeter
 from memorist.safety.secrets import redact
@@ -56,7 +61,7 @@ from memorist.store.sqlite_database import (
     open_unsaved_copy,
     transaction,
 )
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.invocation_log import (
     FixedInvocation,
     InvocationLog,
@@ -370,7 +375,7 @@ class SessionIndex:
 
     def _write(self, session: Rollout) -> None:
         calls = InvocationLogBuilder()
-        passages = list(read_session_passages(Path(session.path), calls))
+        passages = list(read_passages_from_session_file(Path(session.path), calls))
         if any(each.is_typed and user_asks_for_no_memory(each.said) for each in passages):
             passages, calls = [], InvocationLogBuilder()
         with transaction(self._database):
@@ -491,7 +496,7 @@ class SessionIndex:
         `excluding` is the id of a session that is left out, with what it took over from others as
         a fork. Without an embedder, or `by_meaning`, words alone rank.
         """
-        words = parse_query(query).words
+        words = build_search_query_from_text(query).words
         with self._translate_errors("read"):
             left_out = self._list_entries_of(excluding) if excluding else frozenset[str]()
             if not words and query.strip():
@@ -511,7 +516,7 @@ class SessionIndex:
             found.append(ranked)
             compared += ranker.entry_count
         best = dict[tuple[str, int], EntryRank]()
-        for entry in merge_rankings(found, len(words), compared):
+        for entry in merge_rankings_across_conversations(found, len(words), compared):
             session, line, _ = entry.id.rsplit("#", 2)
             best.setdefault((session, int(line)), entry)
         evidence = QueryEvidenceMeter(words)
@@ -661,7 +666,7 @@ def _leave_out_copies(matches: Iterable[MatchedPassage]) -> Iterator[MatchedPass
             yield match
 
 
-def read_session_passages(
+def read_passages_from_session_file(
     path: Path, calls: InvocationLogBuilder | None = None
 ) -> Iterator[Passage]:
     """Read the passages of a session's file; none of a file that is gone or no session.
@@ -671,9 +676,11 @@ def read_session_passages(
     try:
         if path.stat().st_size <= MAX_SESSION_BYTES:
             messages = (
-                entry for entry in read_session(DecodedLineFile(path)) if isinstance(entry, Message)
+                entry
+                for entry in read_session(UnpackedUtf8Lines(path))
+                if isinstance(entry, Message)
             )
-            yield from split_session_passages(
+            yield from split_session_into_turns(
                 messages if calls is None else map(calls.add, messages)
             )
     except (OSError, UnreadableSession):

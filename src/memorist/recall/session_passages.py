@@ -23,7 +23,7 @@ from memorist.formats.host_markup import put_typed_text_before_pastes, strip_hos
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.scheduled_prompt import is_same_but_for_numbers
-from memorist.recall.search_query import parse_query
+from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.word_chance import measure_evidence_above_chance
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -32,7 +32,7 @@ from memorist.safety.secrets import redact
 from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript_analysis.command_lines import classify_command_purpose
 from memorist.transcript_analysis.invocation_log import FixedInvocation
-from memorist.transcript_analysis.note_sentence_pool import SAID, refine_or_reject_sentence_source
+from memorist.transcript_analysis.note_sentence_pool import SAID, refine_or_drop_sentence_category
 from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -166,7 +166,7 @@ def _work_line(action: ToolAction) -> str:
             return ""
 
 
-def split_session_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
+def split_session_into_turns(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
     """Split a session into its turns. Tool output, reminders and summaries are left out, and what
     was said to the client alone (`/exit`).
     """
@@ -295,7 +295,7 @@ def select_passages(
     near in meaning. What reads like an order planted for an agent is left out, and what a program
     passes on again with other numbers or days at most, as by a schedule.
     """
-    words, many = len(parse_query(query).words), math.log(max(1, compared))
+    words, many = len(build_search_query_from_text(query).words), math.log(max(1, compared))
     needed = MIN_EVIDENCE + EVIDENCE_PER_WORD * words + many
     shown = _select_by_evidence(matches, needed)
     if not shown and is_question_without_request(query):
@@ -391,7 +391,9 @@ def render_user_quote(query: str, found: MatchedPassage) -> str:
     """What the user said, or a program passed on, around the words of the query, with date and
     session, in one line.
     """
-    quote = cut_excerpt_around_words(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
+    quote = cut_excerpt_around_words(
+        found.passage.said, build_search_query_from_text(query).words, MAX_QUOTE_CHARS
+    )
     by = "" if found.passage.is_typed else ", passed on by a program"
     return (
         f"{format_day(found.passage.at)}, session {sanitize_line(found.session[:8], 8)}{by}: "
@@ -425,7 +427,7 @@ def describe_passage_outcome(query: str, passage: Passage) -> str:
     if committed:
         parts.append("committed")
     end = passage.answered[-ANSWER_PART_CHARS:]
-    if report := _find_report(end, parse_query(query).words):
+    if report := _find_report(end, build_search_query_from_text(query).words):
         parts.append(f"the agent said: “{sanitize_line(report, MAX_REPORT_CHARS)}”")
     asked = sanitize_line(passage.question, MAX_QUOTE_CHARS)
     outcome = f"then {'; '.join(parts)}" if parts else ""
@@ -455,7 +457,7 @@ def _find_report(answered: str, words: Collection[str]) -> str:
     """
     best, most = "", 0
     for each in extract_prose_sentences(answered):
-        if not each.is_table and refine_or_reject_sentence_source(SAID, each.text) == SAID:
+        if not each.is_table and refine_or_drop_sentence_category(SAID, each.text) == SAID:
             count = len(set(words) & set(list_search_keys(each.text)))
             if count >= max(most, 1):
                 best, most = each.text, count

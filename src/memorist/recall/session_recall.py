@@ -58,7 +58,7 @@ MAX_CALL_FILES = 5
 """Files of one call that memories are looked up for."""
 
 
-class RecallSearcher(Protocol):
+class MemorySearcher(Protocol):
     """Finds memories by words and meaning."""
 
     def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
@@ -70,7 +70,7 @@ class RecallSearcher(Protocol):
         ...
 
 
-def load_recall_prompts() -> RecallPrompts:
+def load_recall_prompt_templates() -> RecallPrompts:
     """Load the prompt templates."""
     names = ("index", "recalled", "memory", "caveat", "moved", "cut", "select", "select_data")
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
@@ -90,18 +90,18 @@ class MemoriesReadyToShow(Struct, frozen=True):
     uses: tuple[MemoryUse, ...]
 
 
-class MemoryRecall:
+class SessionMemoryRecall:
     """What one session is shown of the project's memory."""
 
     def __init__(
-        self, memory: AutoMemory, context: SessionContext, searcher: RecallSearcher
+        self, memory: AutoMemory, context: SessionContext, searcher: MemorySearcher
     ) -> None:
         self._memory = memory
         self._reachable = ReachableMemory(memory)
         self._session = context.id
         self._runtime = context.runtime
         self._searcher = searcher
-        self._prompts = load_recall_prompts()
+        self._prompts = load_recall_prompt_templates()
         self._selector = ModelSelector(context.runtime, self._prompts, memory.settings)
         self._shown_sizes: dict[str, int] = {}
         """Paths of the memories in the context, with their size in bytes."""

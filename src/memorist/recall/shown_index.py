@@ -12,7 +12,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_index import parse_pointer_target
 from memorist.recall.memory_rendering import (
-    MirroredIndex,
+    IndexWithoutClientRules,
     RecallPrompts,
     render_client_rule_conflict,
     render_index,
@@ -20,7 +20,7 @@ from memorist.recall.memory_rendering import (
 from memorist.recall.reachable_memory import compare_memory_with_client_rules
 
 
-class ShownIndex(Struct, frozen=True):
+class RenderedMemoryIndex(Struct, frozen=True):
     """The index as a model is shown it, and the memories that it names."""
 
     text: str
@@ -37,7 +37,7 @@ def build_shown_index(
     prompts: RecallPrompts,
     rules: Sequence[ClientRule] = (),
     known: Collection[str] = (),
-) -> ShownIndex | None:
+) -> RenderedMemoryIndex | None:
     """Read the index as a model is shown it; None where there is no memory. `rules` are those that
     the agent has in its own files; `known` the paths of memories whose content is in the
     conversation, which no earlier session left. Raises StoreError.
@@ -48,7 +48,7 @@ def build_shown_index(
     has_text = bool(own.text.strip() or everywhere.text.strip())
     if not (has_text or own.repeated or everywhere.repeated):
         return None
-    return ShownIndex(
+    return RenderedMemoryIndex(
         render_index(own, everywhere, prompts) if has_text else "",
         own.listed + _add_prefix(everywhere.listed),
         own.repeated + _add_prefix(everywhere.repeated),
@@ -57,15 +57,17 @@ def build_shown_index(
 
 def _mirror_index(
     memory: AutoMemory | None, rules: Sequence[ClientRule], known: Collection[str]
-) -> MirroredIndex:
+) -> IndexWithoutClientRules:
     if memory is None or not memory.folder.exists:
-        return MirroredIndex(folder=str(memory.layout.folder) if memory is not None else "")
+        return IndexWithoutClientRules(
+            folder=str(memory.layout.folder) if memory is not None else ""
+        )
     index = memory.visible_index()
     found = compare_memory_with_client_rules(memory, rules)
     repeated = {path for path, each in found.items() if each.is_repeated}
     left_out = repeated.union(known)
     kept = [line for line in index.text.splitlines() if parse_pointer_target(line) not in left_out]
-    return MirroredIndex(
+    return IndexWithoutClientRules(
         text="\n".join(kept),
         folder=str(memory.layout.folder),
         listed=tuple(path for path in index.listed if path not in left_out),

@@ -122,7 +122,7 @@ def _chance_by_rate(rate: float, entry_words: int) -> float:
 
 
 @lru_cache(WORD_CACHE_SIZE)
-def contains_name_or_term(text: str) -> bool:
+def contains_name_like_word(text: str) -> bool:
     """Whether a text holds a name or term: a word of letters and digits, a known abbreviation, or
     capitals.
     """

@@ -64,7 +64,7 @@ def _read_rows(text: TextAndWordVectors) -> Rows:
     return np.frombuffer(text.vectors, "<f4").reshape(len(text.words), -1)
 
 
-class WordNearnessScorer:
+class WordEmbeddingScorer:
     """Measures texts against what unrelated memories (`cohort`) give for the same question. Texts
     are the bytes of `pack_content_word_vectors`, `width` the numbers of a vector.
     """

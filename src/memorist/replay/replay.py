@@ -38,22 +38,18 @@ from memorist.formats.transcript_format import (
 from memorist.models.model_pricing import find_request_model_price
 from memorist.platforms.user_home import expand_user
 from memorist.ports import Model
-from memorist.replay.replay_results import (
-    ReceiptTotals,
-    ReplayedSessionRecord,
-    ReplayedSessionRecords,
-)
+from memorist.replay.replay_results import ReceiptTotals, ReplayedSessionRecord, ReplayRunSessions
 from memorist.replay.replay_tables import render_report
 from memorist.replay.session_recorder import (
     SessionRecorder,
-    list_work_failures,
+    list_failures_with_fixes,
     make_path_relative,
     rank_used_commands,
     rank_used_files,
 )
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles, make_folders, raise_os_errors_as_store_errors
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.store.write_back_files import WriteBackFiles
 
 # The folder that a replay writes: what is in it, and what may be replaced there. Anybody may name
@@ -102,7 +98,7 @@ def _is_own(path: Path) -> bool:
     return path.name == REPORT_FILE and b"memorist" in path.read_bytes()
 
 
-def is_replay_output(path: Path) -> bool:
+def is_file_written_by_replay(path: Path) -> bool:
     """Whether a replay wrote the file into the folder of a session: that session was replayed."""
     return path.name in _OWN_FILES and (path.parent.parent / ENGINE_FOLDER / _MARK).exists()
 
@@ -119,7 +115,7 @@ def _clear_partial(out: Path) -> None:
             left.rename(target)
 
 
-def publish_replayed_session(partial: Path, folder: Path, loss: StoreError | None) -> None:
+def move_replayed_session_into_place(partial: Path, folder: Path, loss: StoreError | None) -> None:
     """Move a finished folder into its final location; not one that misses what the disk refused,
     whose `loss` is raised.
 
@@ -170,7 +166,7 @@ class UnreplayableFile(Struct, frozen=True):
 class ReplayResult(Struct, frozen=True):
     """The result of a replay."""
 
-    record: ReplayedSessionRecords
+    record: ReplayRunSessions
     unread: tuple[UnreplayableFile, ...]
     report: Path
 
@@ -220,7 +216,7 @@ async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult
                     UnreplayableFile(str(path), said if path.name in said else f"{path}: {said}")
                 )
         start_tokens = engine.flags.apply_to_section(options.settings.session_memory).start_tokens
-    record = ReplayedSessionRecords(
+    record = ReplayRunSessions(
         version=__version__, model=_model_name(options), sessions=tuple(sessions)
     )
     page = options.out / REPORT_FILE
@@ -261,7 +257,7 @@ async def _replay_one(
     engine: Memorist, files: WriteBackFiles, path: Path, name: str, options: ReplayOptions
 ) -> ReplayedSessionRecord:
     began = time.perf_counter()
-    lines = DecodedLineFile(path)
+    lines = UnpackedUtf8Lines(path)
     entries = read_session(lines)
     head = next(entries)
     if not isinstance(head, SessionHead):
@@ -307,7 +303,7 @@ async def _replay_one(
         files.flush()
     record = _build_record(path, head, gathering, session, notes)
     target = options.out / name
-    publish_replayed_session(partial, target, session.save_error)
+    move_replayed_session_into_place(partial, target, session.save_error)
     shown = str(target / session.layout.notes.relative_to(partial)) if notes else ""
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
 
@@ -360,7 +356,7 @@ def _build_record(
         kinds=dict(gathering.kinds.most_common()),
         files=rank_used_files(following.ledger),
         commands=rank_used_commands(following.ledger),
-        troubles=list_work_failures(following.ledger),
+        troubles=list_failures_with_fixes(following.ledger),
         notes=notes,
         notes_path=make_path_relative(str(session.layout.notes), ""),
         receipts=ReceiptTotals(

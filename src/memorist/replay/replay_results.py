@@ -43,7 +43,7 @@ class PrefixBreak(Struct, frozen=True):
     """Line of the file at which the histories differ; 0 for memorist's own compaction."""
 
 
-class PrefixTracker:
+class PrefixBreakTracker:
     """Derives one request for each reply, consisting of everything before it.
 
     Feed it the entries of a session in order.
@@ -183,7 +183,7 @@ class CommandUse(Struct, frozen=True):
     last_output_line: str = field(name="last")
 
 
-class FailureRecord(Struct, frozen=True):
+class FailureAndFix(Struct, frozen=True):
     """Something that failed, and what fixed it (empty if nothing did)."""
 
     what: str
@@ -252,7 +252,7 @@ class ReplayedSessionRecord(Struct, frozen=True, kw_only=True):
     """
     files: tuple[FileUse, ...]
     commands: tuple[CommandUse, ...]
-    troubles: tuple[FailureRecord, ...]
+    troubles: tuple[FailureAndFix, ...]
     notes: str
     """The notes at the end, as Markdown; empty if there are none."""
     notes_path: str
@@ -260,7 +260,7 @@ class ReplayedSessionRecord(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class ReplayedSessionRecords(Struct, frozen=True, kw_only=True):
+class ReplayRunSessions(Struct, frozen=True, kw_only=True):
     """All sessions of one `memorist replay`."""
 
     version: str

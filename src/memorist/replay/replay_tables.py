@@ -15,13 +15,13 @@ from memorist.replay.replay_results import (
     NotesUpdateRecord,
     ReceiptTotals,
     ReplayedSessionRecord,
-    ReplayedSessionRecords,
+    ReplayRunSessions,
 )
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.views.page_rendering import PageFrame, render_page
 from memorist.views.view_blocks import (
     ChapterBlock,
-    NumberBlock,
+    LabeledFiguresBlock,
     PageBlock,
     PageCell,
     PageView,
@@ -36,7 +36,7 @@ from memorist.views.view_formatting import (
     format_count_with_noun,
     format_dollars,
     format_number,
-    format_percent,
+    format_part_as_percent,
     format_utc_time,
     get_last_path_part,
 )
@@ -89,7 +89,7 @@ def _is_hint(line: str) -> bool:
     return len(line) > 2 and line[0] == line[-1] and line[0] in "_*" and line[1] != line[0]
 
 
-def build_session_facts_block(session: ReplayedSessionRecord) -> NumberBlock:
+def build_session_facts_block(session: ReplayedSessionRecord) -> LabeledFiguresBlock:
     """The session's origin; what the file does not say is left out."""
     head = session.head
     window = f"{format_compact(head.window)} tokens" if head.window else ""
@@ -107,7 +107,7 @@ def build_session_facts_block(session: ReplayedSessionRecord) -> NumberBlock:
         ("Branch", head.branch),
         ("Started", format_utc_time(head.started)),
     )
-    return NumberBlock(
+    return LabeledFiguresBlock(
         pairs=[(name, cut_text_and_count_missing(value, 160)) for name, value in every if value],
         facts=True,
     )
@@ -127,9 +127,9 @@ def count_final_notes_tokens(session: ReplayedSessionRecord) -> int:
     return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
 
 
-def build_session_key_numbers(session: ReplayedSessionRecord) -> NumberBlock:
+def build_session_key_numbers(session: ReplayedSessionRecord) -> LabeledFiguresBlock:
     """The key numbers of a session, and what it cost."""
-    return NumberBlock(
+    return LabeledFiguresBlock(
         pairs=[
             ("messages", format_number(session.messages)),
             ("turns", format_number(session.turns)),
@@ -145,9 +145,9 @@ def build_session_key_numbers(session: ReplayedSessionRecord) -> NumberBlock:
     )
 
 
-def total_key_numbers(sessions: Sequence[ReplayedSessionRecord]) -> NumberBlock:
+def total_key_numbers(sessions: Sequence[ReplayedSessionRecord]) -> LabeledFiguresBlock:
     """The key numbers of all sessions together, and what they cost."""
-    return NumberBlock(
+    return LabeledFiguresBlock(
         pairs=[
             ("sessions", format_number(len(sessions))),
             ("messages", format_number(sum(session.messages for session in sessions))),
@@ -294,7 +294,7 @@ def build_content_kinds_table(session: ReplayedSessionRecord) -> TableBlock:
     total = sum(session.kinds.values())
     ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
     rows = [
-        (kind, format_number(tokens), format_percent(tokens, total))
+        (kind, format_number(tokens), format_part_as_percent(tokens, total))
         for kind, tokens in ordered
         if tokens > 0
     ]
@@ -446,7 +446,7 @@ LEAD = (
 )
 
 
-def render_report(record: ReplayedSessionRecords, start_tokens: int = START_TOKENS) -> str:
+def render_report(record: ReplayRunSessions, start_tokens: int = START_TOKENS) -> str:
     """Render the page. `start_tokens` is the context size at which notes begin, drawn as a line."""
     blocks: list[PageBlock] = []
     if len(record.sessions) != 1:

@@ -32,11 +32,11 @@ from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
     ContextPoint,
-    FailureRecord,
+    FailureAndFix,
     FileUse,
     MemoryChangeRecord,
     NotesUpdateRecord,
-    PrefixTracker,
+    PrefixBreakTracker,
     RecallRecord,
 )
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
@@ -76,7 +76,7 @@ class SessionRecorder:
         self.memory_steps: list[MemoryChangeRecord] = []
         self.memory_given: list[RecallRecord] = []
         self.messages = 0
-        self.prefix = PrefixTracker()
+        self.prefix = PrefixBreakTracker()
         self._stride = 1
         self._in_final = False
 
@@ -99,7 +99,7 @@ class SessionRecorder:
         """Record a message and the size of the context after it."""
         self.records += 1
         self.messages += 1
-        self.kinds.update(estimate_tokens_by_kind(message))
+        self.kinds.update(estimate_message_tokens_by_kind(message))
         self.prefix.on_entry(message)
         if self.messages % self._stride == 0:
             self.points.append(ContextPoint(self.messages, tokens, message.timestamp))
@@ -169,7 +169,7 @@ class SessionRecorder:
         self._in_final = True
 
 
-def estimate_tokens_by_kind(message: Message) -> Counter[str]:
+def estimate_message_tokens_by_kind(message: Message) -> Counter[str]:
     """Estimated tokens of a message by kind of content."""
     kinds: Counter[str] = Counter()
     for block in message.blocks:
@@ -214,10 +214,10 @@ def rank_used_commands(ledger: TranscriptLedger) -> tuple[CommandUse, ...]:
     return tuple(sorted(uses, key=lambda use: (-use.runs, use.command))[:MAX_LISTED_PER_KIND])
 
 
-def list_work_failures(ledger: TranscriptLedger) -> tuple[FailureRecord, ...]:
+def list_failures_with_fixes(ledger: TranscriptLedger) -> tuple[FailureAndFix, ...]:
     """What failed, in order, and what fixed it."""
     return tuple(
-        FailureRecord(each.what, each.line, each.resolved_by or each.resolved_line)
+        FailureAndFix(each.what, each.line, each.resolved_by or each.resolved_line)
         for each in ledger.work_record.commands.failures[:MAX_LISTED_PER_KIND]
     )
 

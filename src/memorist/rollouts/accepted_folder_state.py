@@ -13,8 +13,8 @@ from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
     finish_or_undo_folder_replacement,
+    make_folder_staging_path,
     make_folders,
-    make_staging_path,
     raise_os_errors_as_store_errors,
     swap_in_staged_folder,
 )
@@ -73,7 +73,7 @@ class AcceptedFolderState:
             return
         finish_or_undo_folder_replacement(self.path)
         make_folders(self.path.parent)
-        fresh = FolderHistory(make_staging_path(self.path))
+        fresh = FolderHistory(make_folder_staging_path(self.path))
         try:
             fresh.record_change(files, ChangeReason(actor="memorist", what="accepted"), at)
         finally:

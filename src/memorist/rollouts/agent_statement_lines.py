@@ -16,7 +16,7 @@ from memorist.session_memory.structural_notes import (
     TASK_SECTION,
     build_assistant_statement_lines,
 )
-from memorist.transcript_analysis.note_line_selection import NoteLine, build_note_line
+from memorist.transcript_analysis.note_line_selection import NoteLine, build_weighted_note_line
 
 _UNCUED_FACTOR = 0.6
 """Factor for what the agent said on the way that tells no cause, rule or result."""
@@ -82,7 +82,7 @@ def _cut_narration(line: NoteLine) -> NoteLine | None:
         return line
     finding = _CLAUSE_JOINT.sub("", line.text[: found.start()])
     finding = _CLAUSE_JOINT.sub("", _DEPENDENT.sub("", finding))
-    cut = build_note_line(line.section, finding, line.order, line.weight)
+    cut = build_weighted_note_line(line.section, finding, line.order, line.weight)
     return cut if len(cut.stems) >= _CLAUSE_STEMS else None
 
 

@@ -27,7 +27,7 @@ from memorist.rollouts.session_evidence import (
     MAX_ROW_TOKENS,
     MAX_TOOL_ROW_TOKENS,
     EvidenceRow,
-    SpeakerTier,
+    SpeakerPriority,
 )
 from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript_analysis.tool_actions import (
@@ -81,7 +81,7 @@ class EvidenceRowBuilder:
     def feed(self, entry: TranscriptEntry) -> Iterator[EvidenceRow]:
         """Yield the rows that are complete with this entry."""
         if isinstance(entry, CompactionBoundary):
-            yield from self._flush_replies(SpeakerTier.COMMENTARY)
+            yield from self._flush_replies(SpeakerPriority.COMMENTARY)
             return
         if not isinstance(entry, Message) or entry.id.startswith(
             (RECALL_ID_PREFIX, ROLLOUT_MEMORY_ID_PREFIX)
@@ -96,21 +96,21 @@ class EvidenceRowBuilder:
 
     def finish(self) -> Iterator[EvidenceRow]:
         """Yield the pending rows at the end of the session."""
-        yield from self._flush_replies(SpeakerTier.FINAL)
+        yield from self._flush_replies(SpeakerPriority.FINAL)
 
-    def _flush_replies(self, tier: SpeakerTier) -> Iterator[EvidenceRow]:
+    def _flush_replies(self, tier: SpeakerPriority) -> Iterator[EvidenceRow]:
         saying, self._saying = self._saying, []
         for row in saying:
             yield EvidenceRow(tier=tier, text=row.text, line=row.line, date=row.date)
 
     def _on_model_message(self, message: Message) -> Iterator[EvidenceRow]:
         if message.text.strip():
-            self._saying.append(_build_row(message, SpeakerTier.FINAL, message.text))
+            self._saying.append(_build_row(message, SpeakerPriority.FINAL, message.text))
         for search in _list_web_searches(message):
-            yield from self._flush_replies(SpeakerTier.COMMENTARY)
-            yield _build_row(message, SpeakerTier.TOOL, search)
+            yield from self._flush_replies(SpeakerPriority.COMMENTARY)
+            yield _build_row(message, SpeakerPriority.TOOL, search)
         for call in message.tool_uses:
-            yield from self._flush_replies(SpeakerTier.COMMENTARY)
+            yield from self._flush_replies(SpeakerPriority.COMMENTARY)
             self._on_tool_call(call)
 
     def _on_tool_call(self, call: ToolUse) -> None:
@@ -121,7 +121,7 @@ class EvidenceRowBuilder:
         outcome = parse_call_outcome(result, action, get_result_head_and_tail(result))
         if outcome.user_text and (outcome.rejected or find_call_kind(action) == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
-            row = _build_row(message, SpeakerTier.USER, f"{how}{outcome.user_text}")
+            row = _build_row(message, SpeakerPriority.USER, f"{how}{outcome.user_text}")
             replies = find_user_words_in_result(result, action)
             yield replace(row, own="\n".join(each.text for each in replies if each.proven))
             return
@@ -134,7 +134,7 @@ class EvidenceRowBuilder:
         failed = " (failed)" if outcome.ok is False else ""
         yield _build_row(
             message,
-            SpeakerTier.TOOL,
+            SpeakerPriority.TOOL,
             f"{describe_agent_action(action)[:_MAX_CALL_CHARACTERS]}{failed}\n{text}".strip(),
         )
 
@@ -142,9 +142,9 @@ class EvidenceRowBuilder:
         words = extract_redacted_user_text(message)
         marks = _attachment_marks(message)
         if message.origin is Origin.USER and (words or marks):
-            yield from self._flush_replies(SpeakerTier.FINAL)
+            yield from self._flush_replies(SpeakerPriority.FINAL)
             self.turns += 1
-            row = _build_row(message, SpeakerTier.USER, "\n".join(filter(None, (words, marks))))
+            row = _build_row(message, SpeakerPriority.USER, "\n".join(filter(None, (words, marks))))
             yield replace(row, own=extract_own_words(words) if message.is_typed else "")
             return
         text = message.text.strip()
@@ -155,9 +155,9 @@ class EvidenceRowBuilder:
         ):
             return
         tier = (
-            SpeakerTier.AGENT
+            SpeakerPriority.AGENT
             if message.origin in (Origin.AGENT, Origin.NOTIFICATION)
-            else SpeakerTier.HARNESS
+            else SpeakerPriority.HARNESS
         )
         yield _build_row(message, tier, text)
 
@@ -180,7 +180,7 @@ def _list_web_searches(message: Message) -> Iterator[str]:
 _SEARCH_KEYS = ("query", "url", "pattern")
 
 
-def _build_row(message: Message, tier: SpeakerTier, text: str) -> EvidenceRow:
+def _build_row(message: Message, tier: SpeakerPriority, text: str) -> EvidenceRow:
     return EvidenceRow(
         tier=tier,
         text=truncate_middle(text, MAX_ROW_TOKENS),

@@ -22,7 +22,7 @@ ForgottenIn = Callable[[str], ForgottenStatements]
 """What was taken out of the memories of the folders that the title of a group names."""
 
 
-class ForgottenClaims:
+class ForgottenClaimsReader:
     """Reads what the user took out, once for each folder. `project` counts for what holds
     everywhere.
     """

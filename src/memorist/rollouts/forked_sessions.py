@@ -25,7 +25,7 @@ from memorist.store.rollout_rows import (
     list_rollouts_with_same_beginning,
 )
 from memorist.store.state_database import StateDatabase
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 Counts = Callable[[ExtractionProgress], bool]
 """Whether what was said in a session is kept of that session, or was excluded by its user."""
@@ -89,7 +89,7 @@ def _descends_from(state: StateDatabase, parent: str, ancestor: str) -> bool:
 
 def _read_head(session: Rollout) -> SessionHead:
     """The head of a session. Raises UnreadableSession."""
-    head = next(read_session(DecodedLineFile(Path(session.path))), None)
+    head = next(read_session(UnpackedUtf8Lines(Path(session.path))), None)
     if not isinstance(head, SessionHead):
         raise UnreadableSession("The file holds no beginning of a session.")
     return head
@@ -97,5 +97,5 @@ def _read_head(session: Rollout) -> SessionHead:
 
 def _read_first_message_id(session: Rollout) -> str:
     """The id of a session's first message; empty where its beginning holds none."""
-    entries = read_session(read_head_lines(DecodedLineFile(Path(session.path))))
+    entries = read_session(read_head_lines(UnpackedUtf8Lines(Path(session.path))))
     return next((entry.id for entry in entries if isinstance(entry, Message)), "")

@@ -36,7 +36,7 @@ USER_PROFILE_MARK = "(by the user)"
 """Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
 
 
-class HandbookAndSummary(Struct, frozen=True):
+class ParsedHandbookAndSummary(Struct, frozen=True):
     """The two files as values."""
 
     handbook: Handbook
@@ -46,14 +46,16 @@ class HandbookAndSummary(Struct, frozen=True):
 class MarkedHandEdits(Struct, frozen=True, kw_only=True):
     """The files with the user's changes marked, and what the user removed."""
 
-    files: HandbookAndSummary
+    files: ParsedHandbookAndSummary
     added: int = 0
     """Entries that the user wrote or reworded."""
     removed_digests: frozenset[str] = frozenset()
     """Digests of what was removed (`compute_claim_digest`, `compute_session_version_digest`)."""
 
 
-def mark_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> MarkedHandEdits:
+def mark_hand_edits(
+    base: ParsedHandbookAndSummary, present: ParsedHandbookAndSummary
+) -> MarkedHandEdits:
     """Compare the current files with those that memorist last accepted."""
     dropped: set[str] = set()
     added = 0
@@ -88,7 +90,9 @@ def mark_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ma
         summary = replace(summary, profile=f"{summary.profile}\n{USER_PROFILE_MARK}")
         added += 1
     return MarkedHandEdits(
-        files=HandbookAndSummary(handbook, summary), added=added, removed_digests=frozenset(dropped)
+        files=ParsedHandbookAndSummary(handbook, summary),
+        added=added,
+        removed_digests=frozenset(dropped),
     )
 
 

@@ -45,7 +45,7 @@ _PLAIN = re.compile(
 )
 
 
-class HandbookSource(Struct, frozen=True, kw_only=True):
+class HandbookSessionReference(Struct, frozen=True, kw_only=True):
     """A session that supports a task, as a line of the handbook names it."""
 
     path: str
@@ -64,7 +64,7 @@ class HandbookTask(Struct, frozen=True, kw_only=True):
     number: int
     title: str
     outcome: TaskOutcome | None = None
-    sources: tuple[HandbookSource, ...] = ()
+    sources: tuple[HandbookSessionReference, ...] = ()
     keywords: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
     """Sections unknown to the layout, verbatim."""
@@ -190,7 +190,7 @@ def _render_task(work: HandbookTask, above: HandbookTask | None) -> str:
     return "\n\n".join([*parts, *(each for each in work.other if each.startswith("#"))])
 
 
-def _source_line(source: HandbookSource) -> str:
+def _source_line(source: HandbookSessionReference) -> str:
     facts = {
         "cwd": source.cwd,
         "rollout_path": source.rollout,

@@ -25,13 +25,13 @@ from memorist.forks.answer_form import (
     FormTask,
     build_object_list_schema,
     build_object_schema,
-    list_answer_objects,
-    list_answer_texts,
+    coerce_to_object_list,
+    coerce_to_text_list,
     read_numbers_up_to,
 )
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.text_edits import TextEdits
-from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookAndSummary
+from memorist.forks.text_edits import ParsedAnswerEdits
+from memorist.rollouts.hand_edits import USER_PROFILE_MARK, ParsedHandbookAndSummary
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     HANDBOOK_FILE,
@@ -44,8 +44,8 @@ from memorist.rollouts.handbook_line_check import (
     PLANTED,
     REQUEST_REPEATED,
     HandbookLineCheck,
-    RequestLineMatcher,
-    find_lost_content,
+    RepeatedRequestDetector,
+    find_claim_content_lost,
     is_order_to_agent,
 )
 from memorist.rollouts.stage_two_prompt import StageTwoInput
@@ -108,7 +108,7 @@ def build_handbook_form(
     material = _render_material(task, claims, topics)
     reading = _FormReading(task.draft, claims, topics, HandbookLineCheck(material, instruction))
 
-    def read(answer: JsonObject) -> TextEdits:
+    def read(answer: JsonObject) -> ParsedAnswerEdits:
         changed, dropped = reading.read(answer)
         if reading.planted:
             changed, dropped = task.draft, (reading.planted,)
@@ -118,7 +118,7 @@ def build_handbook_form(
         )
         if dropped and not calls:
             on_refused(dropped[0])
-        return TextEdits(calls, dropped=dropped)
+        return ParsedAnswerEdits(calls, dropped=dropped)
 
     return FormTask(
         instruction=instruction.strip(), material=material, schema=_build_schema(), read=read
@@ -126,7 +126,7 @@ def build_handbook_form(
 
 
 def _changed_files(
-    task: StageTwoInput, changed: HandbookAndSummary
+    task: StageTwoInput, changed: ParsedHandbookAndSummary
 ) -> Iterator[tuple[str, str, str]]:
     """Name, draft and new text of each file that differs."""
     draft = task.draft
@@ -207,14 +207,14 @@ class _FormReading:
 
     def __init__(
         self,
-        draft: HandbookAndSummary,
+        draft: ParsedHandbookAndSummary,
         claims: Sequence[_Claim],
         topics: Sequence[SummaryTopic],
         check: HandbookLineCheck,
     ) -> None:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
-        self._requests = RequestLineMatcher(
+        self._requests = RepeatedRequestDetector(
             (each.text.partition("\n")[0] for each in topics), (each.entry.text for each in claims)
         )
         self._lines = [CoveredLineDetector(each.entry.text) for each in claims]
@@ -223,13 +223,13 @@ class _FormReading:
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
 
-    def read(self, answer: JsonObject) -> tuple[HandbookAndSummary, tuple[str, ...]]:
+    def read(self, answer: JsonObject) -> tuple[ParsedHandbookAndSummary, tuple[str, ...]]:
         """The drafts with the good lines of an answer, and a sentence for each other line."""
         self.planted = ""
         dropped: list[str] = []
         handbook, summary = self._draft.handbook, self._draft.summary
         changes, used = dict[_Claim, HandbookClaim | None](), set[int]()
-        for given in list_answer_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
+        for given in coerce_to_object_list(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
             numbers = read_numbers_up_to(given.get("numbers"), len(self._claims))
             text = _clean_line(given.get("text"))
             fault = self._find_claim_fault(numbers, text, used)
@@ -246,7 +246,7 @@ class _FormReading:
             topics=self._read_topics(answer.get("topics"), dropped),
             profile=self._read_profile(answer.get("profile"), dropped),
         )
-        files = HandbookAndSummary(
+        files = ParsedHandbookAndSummary(
             replace(handbook, groups=groups) if changes else handbook, summary
         )
         return files, tuple(dict.fromkeys(dropped))
@@ -266,7 +266,7 @@ class _FormReading:
             return "words anew what the user said"
         return (
             self._check.find_line_fault(text, MAX_CLAIM_WORDS)
-            or next(filter(None, (find_lost_content(each, text) for each in texts)), "")
+            or next(filter(None, (find_claim_content_lost(each, text) for each in texts)), "")
             or ("joins claims that do not say the same" if not _is_alike(texts) else "")
         )
 
@@ -286,7 +286,7 @@ class _FormReading:
 
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
         changes = dict[SummaryTopic, SummaryTopic]()
-        for each in list_answer_objects(given)[:MAX_TOPIC_CHANGES]:
+        for each in coerce_to_object_list(given)[:MAX_TOPIC_CHANGES]:
             numbers = read_numbers_up_to(each.get("number"), len(self._topics))
             text = _clean_line(each.get("learnings"))
             fault = self._find_topic_fault(numbers, text)
@@ -316,7 +316,7 @@ class _FormReading:
         if present.endswith(USER_PROFILE_MARK):
             return present
         sentences: list[str] = []
-        for sentence in map(_clean_line, list_answer_texts(given)[:MAX_PROFILE_SENTENCES]):
+        for sentence in map(_clean_line, coerce_to_text_list(given)[:MAX_PROFILE_SENTENCES]):
             fault = self._find_free_fault(sentence, MAX_PROFILE_WORDS // MAX_PROFILE_SENTENCES)
             if not fault and sentence not in present and self._rests_on_one_claim(sentence):
                 fault = "rests on one claim alone"

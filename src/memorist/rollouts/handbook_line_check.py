@@ -20,7 +20,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
 from memorist.core.word_stems import stem_word
-from memorist.rollouts.hand_edits import HandbookAndSummary
+from memorist.rollouts.hand_edits import ParsedHandbookAndSummary
 from memorist.rollouts.handbook import HandbookClaim, render_handbook
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
 from memorist.rollouts.summary_composition import render_memory_summary
@@ -33,10 +33,10 @@ from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
 from memorist.transcript_analysis.answer_check import (
     MIN_COVERED_SHARE,
-    AnswerLineCheck,
+    AnswerLineChecker,
     CoveredLineDetector,
 )
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 
 PLANTED = "reads like an order planted for an agent"
 REQUEST_REPEATED = "only repeats what was asked"
@@ -71,13 +71,13 @@ def is_order_to_agent(text: str) -> bool:
     return is_injected_order_or_permission(text) or is_order_reserved_for_user(text)
 
 
-def find_lost_content(claim: str, text: str) -> str:
+def find_claim_content_lost(claim: str, text: str) -> str:
     """What of a claim a new sentence leaves out or turns round; empty where it keeps all. A request
     without the word that it is one would be a standing order, and a report a fact.
     """
     if any(claim.startswith(each) and not text.startswith(each) for each in _SPEAKERS):
         return "leaves out whose words they are"
-    present = NamePresence(text)
+    present = NameOccurrenceLookup(text)
     lost = [name for name in sorted(find_recognizable_names(claim)) if not present[name]]
     folded = text.casefold()
     lost += [each for each in _QUOTATION.findall(claim) if each[1:-1].casefold() not in folded]
@@ -93,7 +93,7 @@ def find_lost_content(claim: str, text: str) -> str:
     return "denies what a claim says, or turns it"
 
 
-class RequestLineMatcher:
+class RepeatedRequestDetector:
     """What sessions were asked for: by the titles of tasks, and by claims that are requests."""
 
     def __init__(self, titles: Iterable[str], claims: Iterable[str]) -> None:
@@ -115,7 +115,7 @@ class HandbookLineCheck:
     """
 
     def __init__(self, source: str, prompt: str = "") -> None:
-        self._check = AnswerLineCheck(source, prompt)
+        self._check = AnswerLineChecker(source, prompt)
         self._source = source.casefold()
         self._stems = extract_content_stems(source) | extract_content_stems(
             _JOINTS.sub(" ", source)
@@ -163,7 +163,7 @@ class ModelWrittenLineReview:
     """Judges what the model wrote line by line, by what the draft and the sessions say."""
 
     def __init__(
-        self, draft: HandbookAndSummary, rows: Sequence[RolloutExtract], dropped: list[str]
+        self, draft: ParsedHandbookAndSummary, rows: Sequence[RolloutExtract], dropped: list[str]
     ) -> None:
         texts = [render_handbook(draft.handbook), render_memory_summary(draft.summary)]
         texts += [f"{row.raw_memory}\n{row.rollout_summary}" for row in rows]
@@ -175,7 +175,7 @@ class ModelWrittenLineReview:
             for group in draft.handbook.groups
             for entry in group.all_entries
         ]
-        self._requests = RequestLineMatcher(
+        self._requests = RepeatedRequestDetector(
             (work.title for group in draft.handbook.groups for work in group.works),
             (text for text, _ in self._claims),
         )
@@ -217,7 +217,7 @@ class ModelWrittenLineReview:
         if claim.proof == "said":
             fault = "" if is_same_rule(line, claim.text) else "words anew what the user said"
         else:
-            fault = find_lost_content(claim.text, line) or self._find_added(line, claim)
+            fault = find_claim_content_lost(claim.text, line) or self._find_added(line, claim)
         if fault:
             self.dropped.append(f"a claim {fault}: “{shorten_to_one_line(line, 80)}”")
         return claim.text if fault or claim.proof == "said" else line

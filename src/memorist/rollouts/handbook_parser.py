@@ -16,7 +16,11 @@ from memorist.auto_memory.interop.codex_memory import (
     CodexTaskGroup,
     parse_handbook_groups,
 )
-from memorist.auto_memory.interop.dialect import HeadedSection, parse_bullets, render_bullet
+from memorist.auto_memory.interop.dialect import (
+    HeadedSection,
+    render_bullet,
+    split_bullets_from_other_lines,
+)
 from memorist.core.json_decoding import decode_json
 from memorist.rollouts.handbook import (
     CONSOLIDATED_PREFIX,
@@ -29,7 +33,7 @@ from memorist.rollouts.handbook import (
     Handbook,
     HandbookClaim,
     HandbookGroup,
-    HandbookSource,
+    HandbookSessionReference,
     HandbookTask,
 )
 from memorist.rollouts.raw_memory import TASK_OUTCOMES, ClaimProof
@@ -102,7 +106,7 @@ def _fill_group(group: HandbookGroup, parts: Sequence[HeadedSection]) -> Handboo
             works.append(_parse_task(int(task[1]), task[2].strip(), part))
             inside = "work"
         elif name:
-            entries, loose = parse_bullets(part.lines)
+            entries, loose = split_bullets_from_other_lines(part.lines)
             listed[name] += [*entries, *(line.strip() for line in loose)]
             inside = ""
         elif part.level > 2 and inside == "work":
@@ -149,7 +153,7 @@ def _parse_task(number: int, title: str, part: HeadedSection) -> HandbookTask:
 
 def _add_section(work: HandbookTask, part: HeadedSection) -> HandbookTask:
     name = part.title.casefold()
-    entries, loose = parse_bullets(part.lines)
+    entries, loose = split_bullets_from_other_lines(part.lines)
     if name == SUMMARY_FILES_HEADING:
         lines = [line for each in (*entries, *loose) for line in each.split("\n") if line.strip()]
         found = {line: _parse_source(line) for line in lines}
@@ -163,13 +167,13 @@ def _add_section(work: HandbookTask, part: HeadedSection) -> HandbookTask:
     return replace(work, other=(*work.other, part.text.strip("\n")))
 
 
-def _parse_source(text: str) -> HandbookSource | None:
+def _parse_source(text: str) -> HandbookSessionReference | None:
     found = {match[1]: _unquote(match[2].strip()) for match in _PAIR.finditer(text)}
     if not found.get("thread_id"):
         return None
     path = text.split(" (", 1)[0].strip("` ")
     location = found.get("cwd", ""), found.get("rollout_path", "")
-    return HandbookSource(
+    return HandbookSessionReference(
         path=path,
         thread=found["thread_id"],
         updated=found.get("updated_at", ""),

@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.statement_similarity import (
     MIN_EXAMINED_JACCARD,
     find_most_similar_text,
 )
-from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookAndSummary
+from memorist.rollouts.hand_edits import USER_PROFILE_MARK, ParsedHandbookAndSummary
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     HANDBOOK_FILE,
@@ -34,7 +34,7 @@ from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
-    limit_session_derived_entries,
+    limit_entries_keeping_user_notes,
 )
 from memorist.rollouts.skill_procedures import SKILLS_FOLDER, keep_model_skill_if_proven
 from memorist.rollouts.summary_composition import (
@@ -71,7 +71,7 @@ _DESCRIPTION = "desc:"
 """What a topic is about, so that it may say the request again."""
 
 
-class RejectedHandbookEdits(Struct, frozen=True):
+class HandbookEditsRejection(Struct, frozen=True):
     """Nothing of the model's work may stand."""
 
     why: str
@@ -80,7 +80,7 @@ class RejectedHandbookEdits(Struct, frozen=True):
 class AcceptedHandbookEdits(Struct, frozen=True, kw_only=True):
     """The files as they are to be written."""
 
-    files: HandbookAndSummary
+    files: ParsedHandbookAndSummary
     restored_claim_count: int = 0
     """Claims that the model had left out."""
     unsupported: int = 0
@@ -94,10 +94,10 @@ class AcceptedHandbookEdits(Struct, frozen=True, kw_only=True):
 
 
 def review_model_handbook_edits(
-    draft: HandbookAndSummary,
+    draft: ParsedHandbookAndSummary,
     model_files: Mapping[str, bytes | None],
     rows: Sequence[RolloutExtract] = (),
-) -> AcceptedHandbookEdits | RejectedHandbookEdits:
+) -> AcceptedHandbookEdits | HandbookEditsRejection:
     """Judge what a model made of the draft.
 
     `model_files` holds the files it changed, by path in the folder; None for one it deleted. `rows`
@@ -124,11 +124,11 @@ def review_model_handbook_edits(
         else draft.handbook
     )
     if lines.planted:
-        return RejectedHandbookEdits(lines.planted)
+        return HandbookEditsRejection(lines.planted)
     if dropped and not skills and summary == draft.summary and _say_same(handbook, draft.handbook):
-        return RejectedHandbookEdits(dropped[0])
+        return HandbookEditsRejection(dropped[0])
     handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
-    whole = HandbookAndSummary(handbook, update_summary_from_handbook(handbook, summary, ()))
+    whole = ParsedHandbookAndSummary(handbook, update_summary_from_handbook(handbook, summary, ()))
     return AcceptedHandbookEdits(
         files=whole,
         restored_claim_count=merging.restored,
@@ -167,7 +167,7 @@ def _read_file(path: str, data: bytes | None, dropped: list[str]) -> str:
     return "" if redact(text).rules else text
 
 
-def find_growth_problem(path: str, before: bytes | None, after: bytes | None) -> str:
+def find_excessive_growth_problem(path: str, before: bytes | None, after: bytes | None) -> str:
     """Return why a file is too large to be examined, in one sentence; empty if it is not."""
     most = 2 * len(before or b"") + MAX_GROWTH_BYTES
     if len(after or b"") > most:
@@ -401,7 +401,7 @@ def _limit_lists(group: HandbookGroup) -> HandbookGroup:
     chose what falls.
     """
     lists = {
-        name: limit_session_derived_entries(group.entries_in_list(name)) for name in ENTRY_LISTS
+        name: limit_entries_keeping_user_notes(group.entries_in_list(name)) for name in ENTRY_LISTS
     }
     fallen = sum(len(group.entries_in_list(name)) - len(lists[name]) for name in ENTRY_LISTS)
     return replace(group, left_out=group.left_out + fallen, raw="", **lists) if fallen else group

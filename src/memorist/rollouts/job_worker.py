@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from memorist.errors import BudgetSpent, MemoristError, StoreError
-from memorist.platforms.processes import name_current_process
+from memorist.platforms.processes import build_unique_process_name
 from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts_eligibility
 from memorist.settings import RolloutsSettings
@@ -30,7 +30,7 @@ from memorist.store.job_claims import (
     renew_lease,
 )
 from memorist.store.rollout_rows import Rollout, list_extraction_progress
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 from memorist.store.state_database import StateDatabase
 
 # The values a worker is configured with and emits. Values only.
@@ -141,7 +141,7 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
     """Ids of the sessions that may be extracted; None means all."""
 
 
-def judge_eligibility_of_changed_rollouts(
+def judge_eligibility_of_unextracted_rollouts(
     dependencies: WorkerDependencies,
 ) -> list[EligibilityVerdict]:
     """Judge each session that is not extracted as it is now, newest first. Raises StoreError."""
@@ -165,7 +165,7 @@ def find_eligible_rollouts(dependencies: WorkerDependencies) -> list[Rollout]:
     """Return the sessions that may be extracted now, newest first. Raises StoreError."""
     return [
         each.thread
-        for each in judge_eligibility_of_changed_rollouts(dependencies)
+        for each in judge_eligibility_of_unextracted_rollouts(dependencies)
         if each.is_eligible
     ]
 
@@ -182,7 +182,7 @@ async def run_worker_loop(
 
     Jobs still running then are released. Raises StoreError.
     """
-    stopping, worker = asyncio.ensure_future(stop.wait()), name_current_process()
+    stopping, worker = asyncio.ensure_future(stop.wait()), build_unique_process_name()
     dependencies.state.register_worker(worker)
     try:
         while not stop.is_set():
@@ -351,7 +351,7 @@ async def retry_while_server_is_away(clock: Clock, store: Callable[[], T]) -> T:
         try:
             return store()
         except StoreError as error:
-            if is_storage_failure(error):  # this machine's own disk, which is full or broken
+            if is_database_or_disk_error(error):  # this machine's own disk, which is full or broken
                 raise
         await clock.sleep(seconds)
     return store()

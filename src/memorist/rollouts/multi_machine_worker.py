@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from memorist.errors import StoreError
-from memorist.platforms.processes import name_current_process
+from memorist.platforms.processes import build_unique_process_name
 from memorist.rollouts.job_worker import (
     FinishedJob,
     JobEvent,
@@ -48,7 +48,7 @@ async def run_multi_machine_worker(
     However many workers there are, no more sessions are extracted at once than the setting
     `running` allows. Jobs still running at the stop are released. Raises StoreError.
     """
-    worker = name_current_process()
+    worker = build_unique_process_name()
     if once:
         dependencies = replace(dependencies, on_event=_tell_deferred_once(dependencies.on_event))
     dependencies.state.register_worker(worker)

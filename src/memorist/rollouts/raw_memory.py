@@ -200,7 +200,7 @@ def _tidy_pointer(text: str) -> str:
     )
 
 
-def render_raw_memory(raw: RawMemory) -> str:
+def render_session_raw_memory(raw: RawMemory) -> str:
     """Render a raw memory; empty if it says nothing."""
     raw = normalize_raw_memory(raw)
     if raw.is_empty:

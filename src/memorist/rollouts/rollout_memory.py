@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from memorist.auto_memory.memory_location import read_project_record
-from memorist.context.context_tags import find_context_tag, wrap_in_tag
+from memorist.context.context_tags import require_context_tag_definition, wrap_unescaped_text_in_tag
 from memorist.context.first_context_assembly import REMINDER_TAG
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import split_off_citations
-from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_claims
+from memorist.rollouts.forgotten_claims import ForgottenClaimsReader, blank_forgotten_claims
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_memory_view import (
     RolloutMemoryPrompts,
@@ -62,7 +62,7 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
     texts = RolloutMemoryPrompts(
         load_prompt("rollouts/shown"), load_prompt("rollouts/lookup"), load_prompt("rollouts/lean")
     )
-    claims = ForgottenClaims(runtime.layout, runtime.settings.auto_memory, root)
+    claims = ForgottenClaimsReader(runtime.layout, runtime.settings.auto_memory, root)
     return render_rollout_memory_view(
         blank_forgotten_claims(
             files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
@@ -165,7 +165,9 @@ class RolloutMemoryExtension(SessionExtension):
             role="user" if native else "developer",
             blocks=(
                 TextBlock(
-                    wrap_in_tag(find_context_tag(REMINDER_TAG, "file-native"), text)
+                    wrap_unescaped_text_in_tag(
+                        require_context_tag_definition(REMINDER_TAG, "file-native"), text
+                    )
                     if native
                     else text
                 ),

@@ -18,7 +18,7 @@ from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EntryList,
     HandbookClaim,
-    HandbookSource,
+    HandbookSessionReference,
     HandbookTask,
 )
 from memorist.rollouts.handbook_parser import parse_handbook_entry
@@ -95,7 +95,7 @@ def _day_number(date: str) -> int:
     return int(plain) if plain.isascii() and plain.isdecimal() else 0
 
 
-def limit_session_derived_entries(
+def limit_entries_keeping_user_notes(
     entries: Sequence[HandbookClaim], limit: int = MAX_LIST_ENTRIES
 ) -> tuple[HandbookClaim, ...]:
     """Return the first entries that fit; the user's own and notes are never left out."""
@@ -111,7 +111,7 @@ def limit_session_derived_entries(
     return tuple(kept)
 
 
-def find_newest_update_of_task(work: HandbookTask) -> str:
+def get_task_last_update_time(work: HandbookTask) -> str:
     """Return when a task was last worked on, RFC 3339."""
     return max((source.updated for source in work.sources), default="")
 
@@ -125,7 +125,7 @@ def collapse_older_tasks(
     shared = next((work for work in works if work.title == OLDER_WORK_TITLE), None)
     own = sorted(
         (work for work in works if work is not shared),
-        key=lambda work: (find_newest_update_of_task(work), -work.number),
+        key=lambda work: (get_task_last_update_time(work), -work.number),
         reverse=True,
     )
     used = sorted(
@@ -198,11 +198,11 @@ class SessionTask(Struct, frozen=True, kw_only=True):
     group: str
     title: str
     outcome: TaskOutcome | None
-    source: HandbookSource
+    source: HandbookSessionReference
     keywords: tuple[str, ...] = ()
 
 
-class SessionClaims(Struct, frozen=True, kw_only=True):
+class ClaimsOfOneSession(Struct, frozen=True, kw_only=True):
     """All claims of one session."""
 
     thread: str
@@ -218,7 +218,7 @@ class SessionClaims(Struct, frozen=True, kw_only=True):
 
 def extract_claims_per_session(
     rows: Iterable[StoredExtract], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()
-) -> tuple[SessionClaims, ...]:
+) -> tuple[ClaimsOfOneSession, ...]:
     """Extract the claims of each session; `files` maps session ids to their summaries.
 
     Of those that are `known`, by id and time, only their presence is recorded.
@@ -231,19 +231,19 @@ def extract_claims_per_session(
     )
 
 
-def _unchanged_session(row: StoredExtract) -> SessionClaims:
-    return SessionClaims(
+def _unchanged_session(row: StoredExtract) -> ClaimsOfOneSession:
+    return ClaimsOfOneSession(
         thread=row.extracted.thread,
         updated=format_clamped_utc_timestamp(row.extracted.updated),
         uses=row.uses,
     )
 
 
-def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims:
+def _read_session(row: StoredExtract, files: Mapping[str, str]) -> ClaimsOfOneSession:
     extracted = row.extracted
     path = files.get(extracted.thread, "")
     raw = parse_raw_memory(extracted.raw_memory)
-    source = HandbookSource(
+    source = HandbookSessionReference(
         path=path,
         thread=extracted.thread,
         updated=format_clamped_utc_timestamp(extracted.updated),
@@ -291,7 +291,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
             )
         facts += found
     done = tuple(works.values())
-    return SessionClaims(
+    return ClaimsOfOneSession(
         thread=extracted.thread,
         updated=source.updated,
         uses=row.uses,

@@ -23,7 +23,7 @@ from memorist.errors import ContextTooLong
 from memorist.safety.markup_sanitizer import neutralize_markup
 
 
-class SpeakerTier(IntEnum):
+class SpeakerPriority(IntEnum):
     """The speaker; a lower tier gets room first."""
 
     USER = 0
@@ -35,12 +35,12 @@ class SpeakerTier(IntEnum):
 
 
 TIER_LABELS = {
-    SpeakerTier.USER: "user",
-    SpeakerTier.FINAL: "assistant",
-    SpeakerTier.AGENT: "other agent",
-    SpeakerTier.COMMENTARY: "assistant, on the way",
-    SpeakerTier.HARNESS: "harness",
-    SpeakerTier.TOOL: "tool",
+    SpeakerPriority.USER: "user",
+    SpeakerPriority.FINAL: "assistant",
+    SpeakerPriority.AGENT: "other agent",
+    SpeakerPriority.COMMENTARY: "assistant, on the way",
+    SpeakerPriority.HARNESS: "harness",
+    SpeakerPriority.TOOL: "tool",
 }
 
 MAX_ROW_TOKENS = 2_500
@@ -70,7 +70,7 @@ _FACTOR_BOUNDS = (0.5, 4.0)
 class EvidenceRow(Struct, frozen=True, kw_only=True):
     """One thing that was said or done."""
 
-    tier: SpeakerTier
+    tier: SpeakerPriority
     text: str
     line: int = 0
     """Line in the session's file; 0 if there is none."""
@@ -131,10 +131,10 @@ class EvidenceRowBuffer:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: dict[SpeakerTier, deque[tuple[int, EvidenceRow, int]]] = {
-            tier: deque() for tier in SpeakerTier
+        self._kept: dict[SpeakerPriority, deque[tuple[int, EvidenceRow, int]]] = {
+            tier: deque() for tier in SpeakerPriority
         }
-        self._bytes = dict.fromkeys(SpeakerTier, 0)
+        self._bytes = dict.fromkeys(SpeakerPriority, 0)
         self.count = 0
 
     def add(self, row: EvidenceRow) -> None:
@@ -151,7 +151,7 @@ class EvidenceRowBuffer:
         """Select the rows that fit, in order; an empty text if none fits."""
         left = convert_tokens_to_bytes(tokens, factor) - _GAP_BYTES
         chosen: list[tuple[int, EvidenceRow]] = []
-        for tier in SpeakerTier:
+        for tier in SpeakerPriority:
             for number, row, size in reversed(self._kept[tier]):
                 fits, used = _fit_row(row, size, left)
                 if used <= left:
@@ -161,14 +161,14 @@ class EvidenceRowBuffer:
         return EvidenceBySpeaker(
             text=_render_rows(chosen, self.count),
             by_speaker=group_evidence_by_speaker(row for _, row in chosen),
-            typed=tuple(row.text for _, row in chosen if row.tier is SpeakerTier.USER),
+            typed=tuple(row.text for _, row in chosen if row.tier is SpeakerPriority.USER),
             shown_rows=len(chosen),
         )
 
 
 def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     """Return the row and its bytes; user text that does not fit is cut, other rows are not."""
-    if size <= left or row.tier is not SpeakerTier.USER:
+    if size <= left or row.tier is not SpeakerPriority.USER:
         return row, size
     cut = replace(
         row,
@@ -194,9 +194,9 @@ def group_evidence_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     for row in rows:
         if row.own:
             user.append((render_line_number(row.line), row.own))
-        if row.tier is SpeakerTier.USER:
+        if row.tier is SpeakerPriority.USER:
             outside += [row.text] if row.own != row.text else []
-        elif row.tier not in (SpeakerTier.FINAL, SpeakerTier.COMMENTARY):
+        elif row.tier not in (SpeakerPriority.FINAL, SpeakerPriority.COMMENTARY):
             outside.append(row.text)
     return WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
 

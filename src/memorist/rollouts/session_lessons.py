@@ -32,10 +32,10 @@ from memorist.rollouts.task_commands import (
     ONE_OFF,
     STEPS_PREFIX,
     build_check_entries,
-    find_non_check_work_steps,
+    find_update_and_submission_steps,
     names_several_checks,
     render_opened_pull_requests_and_issues,
-    render_reusable_commands,
+    select_reusable_commands,
 )
 from memorist.session_memory.structural_notes import (
     RESULTS_SECTION,
@@ -44,11 +44,11 @@ from memorist.session_memory.structural_notes import (
 )
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure_line
 from memorist.transcript_analysis.command_lines import CHECK_KINDS
-from memorist.transcript_analysis.command_log import CommandRecord, RecordedFailure
+from memorist.transcript_analysis.command_log import CommandRunCounts, RecordedFailure
 from memorist.transcript_analysis.display_paths import find_display_root
 from memorist.transcript_analysis.note_line_selection import (
     NoteLine,
-    build_note_line,
+    build_weighted_note_line,
     select_note_lines,
 )
 from memorist.transcript_analysis.session_dialogue import ANSWERING
@@ -345,7 +345,7 @@ def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
 
 
 def _build_entry_line(section: str, text: str, order: tuple[int, ...], weight: float) -> NoteLine:
-    line = build_note_line(section, text, order, weight)
+    line = build_weighted_note_line(section, text, order, weight)
     return replace(line, cost=line.cost + ENTRY_OVERHEAD_TOKENS)
 
 
@@ -390,10 +390,10 @@ def _is_telling(failure: RecordedFailure) -> bool:
 
 def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     found, listed = [], set[str]()
-    checks: list[tuple[str, CommandRecord]] = []
+    checks: list[tuple[str, CommandRunCounts]] = []
     last = 0
     for task in tasks:
-        commands = [each for each in render_reusable_commands(task) if each[0] not in listed]
+        commands = [each for each in select_reusable_commands(task) if each[0] not in listed]
         listed.update(text for text, _ in commands)
         own = [each for each in commands if each[1].kind in CHECK_KINDS]
         checks += own
@@ -417,7 +417,9 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         for task in tasks
         for at, (text, line) in enumerate(render_opened_pull_requests_and_issues(task))
     ]
-    steps = {step: (task, run) for task in tasks for step, run in find_non_check_work_steps(task)}
+    steps = {
+        step: (task, run) for task in tasks for step, run in find_update_and_submission_steps(task)
+    }
     if len(steps) > 1 or any(run.kind == "merge" for _, run in steps.values()):
         task, run = list(steps.values())[-1]
         text = f"{STEPS_PREFIX}{', '.join(f'`{each}`' for each in list(steps)[-MAX_STEPS:])}"

@@ -21,7 +21,7 @@ _SHARED_NAMES = frozenset(
 """Names of users that many machines and containers have. Our choice."""
 
 
-def is_recorded_by_user(folder: str) -> bool:
+def is_working_folder_of_user(folder: str) -> bool:
     """Whether the folder that a session was made in (empty where it is not recorded) shows that it
     is the user's: it lies in a home of the same name, or is there on this machine and in no home.
     """

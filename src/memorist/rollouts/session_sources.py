@@ -50,7 +50,7 @@ from memorist.rollouts.session_metadata import (
 from memorist.store.disk_files import describe_broken_link
 from memorist.store.home_layout import REPLAY_FOLDER, Layout
 from memorist.store.rollout_rows import Rollout, SessionFormat
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 MAX_SOURCE_BYTES = 4_000_000_000
 """Largest file that is read, in bytes: four times the largest ever reported by users (Codex).
@@ -338,7 +338,7 @@ def _inspect_file(
         elif not _may_be_text(path):
             detect_format([RawTranscriptLine(1, _read_probe(path))])
         else:
-            metadata = read_session_metadata(DecodedLineFile(Path(path), _MAX_HEAD_LINE_BYTES))
+            metadata = read_session_metadata(UnpackedUtf8Lines(Path(path), _MAX_HEAD_LINE_BYTES))
             why = metadata.why_not
             if not why:
                 if metadata.head.remote:
@@ -482,7 +482,7 @@ def _read_tail(path: str, size: int) -> bytes:
 def _read_compressed_tail(path: str) -> bytes:
     kept: list[bytes] = []
     size = 0
-    for line in DecodedLineFile(Path(path), _MAX_HEAD_LINE_BYTES):
+    for line in UnpackedUtf8Lines(Path(path), _MAX_HEAD_LINE_BYTES):
         kept.append(line.data[-TAIL_BYTES:])
         size += len(kept[-1])
         while size > TAIL_BYTES and len(kept) > 1:

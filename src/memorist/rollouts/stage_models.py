@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import create_model_from_string
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, Model
 from memorist.settings import RolloutsSettings, Settings
@@ -43,7 +43,9 @@ class StageModelOpener:
             return self._given
         name = name or self._settings.model
         if name not in self._models:
-            self._models[name] = open_model(name, self._settings.models, clock=self._clock)
+            self._models[name] = create_model_from_string(
+                name, self._settings.models, clock=self._clock
+            )
             subscribe_to_rate_limits(self._models[name], self._on_rate_limits)
         return self._models[name]
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_text_tokens, get_token_factor
-from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
+from memorist.errors import BudgetSpent, ContextTooLong, ModelRequestRejected, ModelUnavailable
 from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoToolsPermission, Receipt
 from memorist.models.own_network_servers import is_model_on_own_network
 from memorist.models.streaming_model import ErrorRecordingModel
@@ -32,7 +32,7 @@ from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_ANSWERS,
     StageOneAnswer,
-    UnusableAnswerReason,
+    UnusableStageOneAnswer,
     parse_stage_one_answer,
 )
 from memorist.rollouts.stage_one_review import (
@@ -55,7 +55,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import OTHERS_SOURCE, Rollout
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 EXTRACTION_LABEL = "rollouts"
@@ -88,8 +88,8 @@ async def extract_session_with_model_or_structure(
     if
     it was not asked.
     """
-    lines = DecodedLineFile(Path(thread.path))
-    before = None if parent is None else DecodedLineFile(Path(parent.path))
+    lines = UnpackedUtf8Lines(Path(thread.path))
+    before = None if parent is None else UnpackedUtf8Lines(Path(parent.path))
     scanned = await asyncio.to_thread(
         read_task_log_and_turn_sizes, lines, before, is_users=thread.source != OTHERS_SOURCE
     )
@@ -177,7 +177,10 @@ class _ModelExtraction:
         self._room = compute_evidence_token_budget(model.window, reserved=self._output + fixed)
 
     async def run(
-        self, lines: DecodedLineFile, scanned: TaskLogAndTurnSizes, before: DecodedLineFile | None
+        self,
+        lines: UnpackedUtf8Lines,
+        scanned: TaskLogAndTurnSizes,
+        before: UnpackedUtf8Lines | None,
     ) -> MergedStageOneResult | ExtractionModelFailure:
         """Return the acceptable part of what the model makes of the session."""
         size = convert_tokens_to_bytes(self._room, self._factor)
@@ -248,7 +251,7 @@ class _ModelExtraction:
             if judged is not None:
                 return judged
             tries += 1
-            why = answer.why if isinstance(answer, UnusableAnswerReason) else ""
+            why = answer.why if isinstance(answer, UnusableStageOneAnswer) else ""
             part = replace(part, why=why)
             if tries >= MAX_ANSWERS:
                 return ExtractionModelFailure(
@@ -262,7 +265,7 @@ class _ModelExtraction:
         too_slow = receipt.outcome is ForkOutcome.TIMED_OUT and is_model_on_own_network(
             self._model.name
         )
-        return too_slow or isinstance(self._model.error, ModelRefused)
+        return too_slow or isinstance(self._model.error, ModelRequestRejected)
 
     def _judged_session(
         self, asked: ExtractionRequestPart, chosen: EvidenceBySpeaker
@@ -280,7 +283,7 @@ class _ModelExtraction:
     def _record(
         self,
         receipt: Receipt,
-        answer: StageOneAnswer | UnusableAnswerReason,
+        answer: StageOneAnswer | UnusableStageOneAnswer,
         judged: MergedStageOneResult | None,
     ) -> None:
         """Record the receipt with what became of the answer."""
@@ -289,7 +292,7 @@ class _ModelExtraction:
         if judged is not None:
             outcome = ForkOutcome.CHANGED if judged.added else ForkOutcome.UNCHANGED
             receipt = replace(receipt, outcome=outcome, said=judged.receipt_line)
-        elif _is_answered(receipt) and isinstance(answer, UnusableAnswerReason):
+        elif _is_answered(receipt) and isinstance(answer, UnusableStageOneAnswer):
             receipt = replace(receipt, said=f"The answer is of no use: {answer.why}")
         self._runtime.record_receipt(receipt)
 

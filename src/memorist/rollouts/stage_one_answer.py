@@ -47,13 +47,13 @@ class StageOneAnswer(Struct, frozen=True, forbid_unknown_fields=True):
         return not (self.raw_memory.strip() or self.rollout_summary.strip())
 
 
-class UnusableAnswerReason(Struct, frozen=True):
+class UnusableStageOneAnswer(Struct, frozen=True):
     """An unusable answer, and why, in one sentence."""
 
     why: str
 
 
-def parse_stage_one_answer(text: str) -> StageOneAnswer | UnusableAnswerReason:
+def parse_stage_one_answer(text: str) -> StageOneAnswer | UnusableStageOneAnswer:
     """Parse the model's answer: one object of the three texts, possibly in a fence or surrounded by
     words. A slug may be missing, and a text may hold line ends and quotation marks unescaped. Of an
     answer that was cut off, the complete lines count: each is judged by itself in any case.
@@ -61,24 +61,24 @@ def parse_stage_one_answer(text: str) -> StageOneAnswer | UnusableAnswerReason:
     begin = _ANSWER_START.search(text[:MAX_ANSWER_CHARACTERS])
     start, end = begin.start() if begin else text.find("{"), text.rfind("}")
     if len(text) > MAX_ANSWER_CHARACTERS:
-        return UnusableAnswerReason(f"it is longer than {MAX_ANSWER_CHARACTERS:,} characters.")
+        return UnusableStageOneAnswer(f"it is longer than {MAX_ANSWER_CHARACTERS:,} characters.")
     cut = _parse_cut_answer(text[start:]) if start >= 0 else None
     if cut is not None:
         return cut
     if start < 0 or end < start:
-        return UnusableAnswerReason("it holds no JSON object.")
+        return UnusableStageOneAnswer("it holds no JSON object.")
     body = text[start : end + 1]
     try:
         answer = decode_json(body.encode("utf-8", "replace"), as_type=StageOneAnswer)
     except msgspec.ValidationError as error:
-        return UnusableAnswerReason(f"its object has not the three texts alone ({error}).")
+        return UnusableStageOneAnswer(f"its object has not the three texts alone ({error}).")
     except msgspec.DecodeError:
         loose = _parse_loose_answer(body) or _parse_repaired_answer(body)
         if loose is None:
-            return UnusableAnswerReason("its JSON is broken.")
+            return UnusableStageOneAnswer("its JSON is broken.")
         answer = loose
     why = _missing_content(answer)
-    return UnusableAnswerReason(why) if why else answer
+    return UnusableStageOneAnswer(why) if why else answer
 
 
 _ANSWER_START = lazy_pattern(r"\{\s*\"(?:raw_memory|rollout_summary|rollout_slug)\"\s*:")

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.quotation_proof import (
-    QuotedUserSentences,
-    find_quoted_user_sentences,
+    SentencesTouchedByQuotation,
+    find_user_sentences_containing_quote,
     split_sentences_by_line,
 )
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
@@ -64,7 +64,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
+from memorist.transcript_analysis.answer_check import AnswerLineChecker, CoveredLineDetector
 
 MAX_SUMMARY_CHARACTERS = 40_000
 """Characters of a summary that are kept."""
@@ -162,7 +162,7 @@ class MergedStageOneResult(Struct, frozen=True, kw_only=True):
 class AnswerReviewBasis(Struct, frozen=True):
     """What an answer is held against: the session's head, what its structure proves, what the model
     was shown of it (by speaker, and as one text), the words that asked, what the session proves
-    against a line (as for `AnswerLineCheck`), and the user's messages with what they pasted.
+    against a line (as for `AnswerLineChecker`), and the user's messages with what they pasted.
     """
 
     thread: Rollout
@@ -292,7 +292,7 @@ class _EntryJudge:
         self._typed = tuple(map(normalize_for_comparison, session.typed))
         messages = dict.fromkeys((*self._user.values(), *session.typed))
         self._sentences = [each for text in messages for each in split_sentences_by_line(text)]
-        self._check = AnswerLineCheck(
+        self._check = AnswerLineChecker(
             session.source,
             session.prompt,
             asked="\n".join(self._user.values()),
@@ -354,7 +354,7 @@ class _EntryJudge:
                 requests.append(replace(bullet, text=f"{ASKED_PREFIX}“{said}”"))
         return preferences, requests
 
-    def _select_lasting(self, quoted: QuotedUserSentences) -> tuple[str, ...]:
+    def _select_lasting(self, quoted: SentencesTouchedByQuotation) -> tuple[str, ...]:
         typed = (self._user[message] for message in quoted.messages)
         return next(
             filter(None, (select_lasting_sentences(quoted.sentences, each) for each in typed)), ()
@@ -445,12 +445,12 @@ class _EntryJudge:
             for each in self._sentences
         )
 
-    def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
+    def _find_user_words(self, text: str) -> tuple[str, SentencesTouchedByQuotation | None]:
         """Return the first quotation in a text that the user did say, with its whole sentences; the
         text itself counts as one.
         """
         for quote in (*_list_quotations(text), text):
-            quoted = find_quoted_user_sentences(quote, self._said)
+            quoted = find_user_sentences_containing_quote(quote, self._said)
             if quoted is not None:
                 return quote, quoted
         return "", None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextTracker
 from memorist.context.turn_rollback import find_rolled_back_spans
 from memorist.core.messages import Message
 from memorist.formats.format_detection import read_session
@@ -23,7 +23,7 @@ from memorist.formats.transcript_format import (
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
     EvidenceRowBuffer,
-    SpeakerTier,
+    SpeakerPriority,
     compute_row_bytes_with_gap,
     count_turns_per_part,
 )
@@ -49,9 +49,9 @@ def read_task_log_and_turn_sizes(
     for entry in read_entries_not_copied_from_parent(lines, parent, is_users=is_users):
         task_log.add(entry)
         for row in row_builder.feed(entry):
-            if row.tier is SpeakerTier.USER and row_builder.turns > len(weights) - 1:
+            if row.tier is SpeakerPriority.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
-            if row.tier <= SpeakerTier.COMMENTARY:
+            if row.tier <= SpeakerPriority.COMMENTARY:
                 weights[-1] += compute_row_bytes_with_gap(row)
     return TaskLogAndTurnSizes(task_log, weights)
 
@@ -80,7 +80,7 @@ def collect_evidence_rows_per_part(
             # The turns before the first message of the user count as one.
             while (
                 at < len(ends) - 1
-                and row.tier is SpeakerTier.USER
+                and row.tier is SpeakerPriority.USER
                 and row_builder.turns >= ends[at]
             ):
                 at += 1
@@ -96,7 +96,7 @@ def read_entries_not_copied_from_parent(
     """Yield the entries of a session that are its own: a fork begins with a copy of the messages of
     its parent, which count there. Raises UnreadableSession.
     """
-    marker = AnnouncedTextMarker()
+    marker = AnnouncedTextTracker()
     entries = (
         marker.mark(entry if is_users else replace(entry, is_typed=False))
         if isinstance(entry, Message)

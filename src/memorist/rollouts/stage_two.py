@@ -33,13 +33,13 @@ from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.rollouts.accepted_folder_state import AcceptedFolderState
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.forgotten_claims import ForgottenClaims
-from memorist.rollouts.hand_edits import HandbookAndSummary
+from memorist.rollouts.forgotten_claims import ForgottenClaimsReader
+from memorist.rollouts.hand_edits import ParsedHandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_form import build_handbook_form
 from memorist.rollouts.handbook_review import (
-    RejectedHandbookEdits,
-    find_growth_problem,
+    HandbookEditsRejection,
+    find_excessive_growth_problem,
     review_model_handbook_edits,
 )
 from memorist.rollouts.job_worker import retry_while_server_is_away
@@ -67,9 +67,9 @@ from memorist.rollouts.structural_folder_draft import (
     FolderDraft,
     FolderDraftInput,
     build_folder_draft,
+    copy_draft_with_new_handbook,
     drop_forgotten_claims_from_draft,
     is_handbook_settled,
-    replace_handbook_in_draft,
 )
 from memorist.rollouts.structural_handbook import ConsolidationCounts
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_tokens_and_bytes
@@ -183,7 +183,7 @@ class _ConsolidationRun:
         rounds = (
             [chosen]
             if self._runtime.model is None
-            else plan_consolidation_rounds(
+            else plan_cumulative_consolidation_rounds(
                 chosen, {row.thread for row in parse_extract_files(base)}
             )
         )
@@ -224,7 +224,7 @@ class _ConsolidationRun:
 
         def drop_forgotten(draft: FolderDraft) -> FolderDraft:
             # Read anew each time: the user may have something forgotten while the model works.
-            claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
+            claims = ForgottenClaimsReader(self._runtime.layout, self._runtime.settings.auto_memory)
             return drop_forgotten_claims_from_draft(
                 draft, claims.read_forgotten_in_group, lean=given.lean
             )
@@ -354,7 +354,7 @@ class _ConsolidationRun:
         huge = {
             path: why
             for path, pair in reworded.items()
-            if (why := find_growth_problem(path, *pair))
+            if (why := find_excessive_growth_problem(path, *pair))
         }
         verdict = review_model_handbook_edits(
             draft.values,
@@ -362,8 +362,8 @@ class _ConsolidationRun:
             [row.extracted for row in given.selected_extracts],
         )
         if huge and len(huge) == len(reworded):
-            verdict = RejectedHandbookEdits(next(iter(huge.values())))
-        if isinstance(verdict, RejectedHandbookEdits):
+            verdict = HandbookEditsRejection(next(iter(huge.values())))
+        if isinstance(verdict, HandbookEditsRejection):
             unused = f"the model's work was refused: {verdict.why}"
             return draft, "structural", unused, _replace_answer_by_reason(receipt, unused)
         unusable = (*huge.values(), *verdict.dropped)
@@ -393,11 +393,11 @@ class _ConsolidationRun:
             f"sessions it names."
         )
         handbook = replace(verdict.files.handbook, date_line=line)
-        values = HandbookAndSummary(
+        values = ParsedHandbookAndSummary(
             handbook, fit_summary_to_tokens_and_bytes(verdict.files.summary, given.lean_bytes)
         )
         draft = replace(draft, files=draft.files | dict(verdict.skills))
-        return replace_handbook_in_draft(draft, values, lean=given.lean), "model", "", receipt
+        return copy_draft_with_new_handbook(draft, values, lean=given.lean), "model", "", receipt
 
     async def _run_fork(
         self, model: Model, draft: FolderDraft, given: FolderDraftInput
@@ -510,7 +510,7 @@ MAX_ROUND_TOKENS = 40_000
 """Tokens of their raw memories (`stage_two_prompt.MAX_RAW_MEMORIES_TOKENS`)."""
 
 
-def plan_consolidation_rounds(
+def plan_cumulative_consolidation_rounds(
     chosen: Sequence[StoredExtract], known: Collection[str]
 ) -> list[tuple[StoredExtract, ...]]:
     """Return the selections of the rounds, each with more of the sessions that the folder does not

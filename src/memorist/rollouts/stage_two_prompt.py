@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
-from memorist.rollouts.hand_edits import HandbookAndSummary
+from memorist.rollouts.hand_edits import ParsedHandbookAndSummary
 from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_group
 from memorist.rollouts.rollout_summaries import compute_short_rollout_digest
 from memorist.rollouts.summary_composition import SUMMARY_FILE, render_memory_summary
@@ -54,7 +54,7 @@ class StageTwoInput(Struct, frozen=True, kw_only=True):
     """The input of one run."""
 
     folder: str
-    draft: HandbookAndSummary
+    draft: ParsedHandbookAndSummary
     changed_titles: Collection[str]
     """Titles of the changed groups: the others are named, not shown."""
     difference: str

@@ -14,8 +14,8 @@ from memorist.core.front_matter import split_front_matter
 from memorist.rollouts.forgotten_claims import ForgottenIn, blank_forgotten_claims
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
-    HandbookAndSummary,
     MarkedHandEdits,
+    ParsedHandbookAndSummary,
     add_user_entries_from_summary,
     mark_hand_edits,
 )
@@ -83,7 +83,7 @@ class FolderDraft(Struct, frozen=True, kw_only=True):
 
     files: dict[str, bytes]
     """Every file of the folder."""
-    values: HandbookAndSummary
+    values: ParsedHandbookAndSummary
     changed_titles: frozenset[str]
     """Titles of the changed groups."""
     fresh_threads: frozenset[str]
@@ -194,7 +194,7 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
     files = artifacts | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
     draft = FolderDraft(
         files=_compose_draft_files(draft_input, files, notes),
-        values=HandbookAndSummary(found.handbook, summary),
+        values=ParsedHandbookAndSummary(found.handbook, summary),
         changed_titles=found.changed_titles,
         fresh_threads=fresh,
         report=report,
@@ -205,7 +205,7 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
             )
         ),
     )
-    return replace_handbook_in_draft(draft, draft.values, lean=draft_input.lean)
+    return copy_draft_with_new_handbook(draft, draft.values, lean=draft_input.lean)
 
 
 def _find_hand_edits(given: FolderDraftInput) -> MarkedHandEdits:
@@ -246,8 +246,8 @@ def is_handbook_settled(draft_input: FolderDraftInput) -> bool:
     )
 
 
-def replace_handbook_in_draft(
-    draft: FolderDraft, values: HandbookAndSummary, *, lean: bool = False
+def copy_draft_with_new_handbook(
+    draft: FolderDraft, values: ParsedHandbookAndSummary, *, lean: bool = False
 ) -> FolderDraft:
     """Return the draft with another handbook and summary."""
     files = dict(draft.files)
@@ -275,11 +275,11 @@ def drop_forgotten_claims_from_draft(
         group if group.raw in before else replace(group, raw="") for group in values.handbook.groups
     )
     handbook = replace(values.handbook, groups=groups)
-    return replace_handbook_in_draft(draft, replace(values, handbook=handbook), lean=lean)
+    return copy_draft_with_new_handbook(draft, replace(values, handbook=handbook), lean=lean)
 
 
-def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookAndSummary:
-    return HandbookAndSummary(
+def _parse_handbook_files(files: Mapping[str, bytes]) -> ParsedHandbookAndSummary:
+    return ParsedHandbookAndSummary(
         parse_handbook(_decode_text(files.get(HANDBOOK_FILE, b""))),
         parse_memory_summary(_decode_text(files.get(SUMMARY_FILE, b""))),
     )

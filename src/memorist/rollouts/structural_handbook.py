@@ -25,14 +25,14 @@ from memorist.rollouts.handbook import (
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
+    ClaimsOfOneSession,
     SessionClaim,
-    SessionClaims,
     SessionTask,
     collapse_older_tasks,
     compute_session_version_digest,
-    find_newest_update_of_task,
+    get_task_last_update_time,
     is_claim_removed_by_user,
-    limit_session_derived_entries,
+    limit_entries_keeping_user_notes,
     merge_into_known_entry,
     rank_handbook_entries,
 )
@@ -81,7 +81,7 @@ class UserNoteEntry(Struct, frozen=True):
 class ConsolidationInput(Struct, frozen=True, kw_only=True):
     """The input of a consolidation."""
 
-    session_claims: tuple[SessionClaims, ...]
+    session_claims: tuple[ClaimsOfOneSession, ...]
     notes: tuple[UserNoteEntry, ...] = ()
     """All notes that exist; entries of other notes are removed."""
     removed_digests: Collection[str] = ()
@@ -163,7 +163,7 @@ def _status_line(report: ConsolidationCounts, today: str) -> str:
 def _group_order(group: HandbookGroup) -> tuple[bool, tuple[int, ...], str]:
     """Sort key: "everywhere" first, then by the newest session."""
     newest_first = tuple(
-        -ord(sign) for sign in max(map(find_newest_update_of_task, group.works), default="")
+        -ord(sign) for sign in max(map(get_task_last_update_time, group.works), default="")
     )
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
@@ -220,7 +220,7 @@ def _join_groups(groups: Sequence[HandbookGroup]) -> HandbookGroup | None:
     return first
 
 
-def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInput) -> bool:
+def _is_dropped_session(each: ClaimsOfOneSession, title: str, given: ConsolidationInput) -> bool:
     return (
         bool(given.removed_digests)
         and compute_session_version_digest(title, each.thread, each.updated)
@@ -228,7 +228,9 @@ def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInp
     )
 
 
-def _is_fresh(each: SessionClaims, group: HandbookGroup | None, given: ConsolidationInput) -> bool:
+def _is_fresh(
+    each: ClaimsOfOneSession, group: HandbookGroup | None, given: ConsolidationInput
+) -> bool:
     """Tell whether a session, in this version, is not yet in the group."""
     sources = (
         (source for work in group.works for source in work.sources) if group is not None else ()
@@ -290,7 +292,7 @@ class _GroupUpdate:
             entries = self._build_entries(name, numbers, loose=loose)
             holding = drop_superseded_claims(entries)
             self._count("superseded", len(entries) - len(holding))
-            lists[name] = limit_session_derived_entries(
+            lists[name] = limit_entries_keeping_user_notes(
                 rank_handbook_entries(holding, uses), self._given.max_list_entries
             )
             self._count("left_out", len(holding) - len(lists[name]))
@@ -399,7 +401,7 @@ def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
 def _add_session(work: HandbookTask, done: SessionTask) -> HandbookTask:
     """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
-    later = done.source.updated >= find_newest_update_of_task(work)
+    later = done.source.updated >= get_task_last_update_time(work)
     words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:MAX_MERGED_KEYWORDS]
     outcome = (done.outcome or work.outcome) if later else work.outcome
     ordered = tuple(

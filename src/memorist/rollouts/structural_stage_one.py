@@ -31,7 +31,7 @@ from memorist.rollouts.raw_memory import (
     RawMemoryTask,
     TaskOutcome,
     render_bullet_proof_tag,
-    render_raw_memory,
+    render_session_raw_memory,
 )
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory, clean_raw_memory_line
 from memorist.rollouts.session_evidence import render_line_number
@@ -181,7 +181,7 @@ class StageOneResult(Struct, frozen=True):
     @property
     def raw_memory(self) -> str:
         """The text of the raw memory."""
-        return render_raw_memory(self.memory)
+        return render_session_raw_memory(self.memory)
 
 
 def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageOneResult:

@@ -55,7 +55,7 @@ from memorist.transcript_analysis.call_outcome import (
     parse_call_outcome,
 )
 from memorist.transcript_analysis.command_lines import CHECK_KINDS, find_commit_or_pr_message
-from memorist.transcript_analysis.command_log import CommandRecord
+from memorist.transcript_analysis.command_log import CommandRunCounts
 from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -120,7 +120,7 @@ class TaskRecord(Struct):
     number: int
     requests: list[TaskUserMessage] = field(default_factory=list)
     edited: dict[str, int] = field(default_factory=dict)
-    runs: dict[str, CommandRecord] = field(
+    runs: dict[str, CommandRunCounts] = field(
         default_factory=partial(BoundedDict, MAX_LOGGED_COMMANDS)
     )
     shipped: list[CommitPushOrMerge] = field(default_factory=list)
@@ -465,7 +465,7 @@ class TaskLogBuilder:
             return
         run = task.runs.get(action.short_command)
         if run is None:
-            run = CommandRecord(action.short_command, action.kind, self.order)
+            run = CommandRunCounts(action.short_command, action.kind, self.order)
             task.runs[action.short_command] = run
         run.runs += 1
         run.failures += outcome.ok is False

@@ -17,7 +17,11 @@ from memorist.auto_memory.interop.codex_memory import (
     SUMMARY_VERSION,
     TIPS,
 )
-from memorist.auto_memory.interop.dialect import parse_bullets, render_bullet, split_headed_sections
+from memorist.auto_memory.interop.dialect import (
+    render_bullet,
+    split_bullets_from_other_lines,
+    split_headed_sections,
+)
 from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
@@ -32,7 +36,7 @@ from memorist.rollouts.handbook import (
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
-from memorist.rollouts.session_claims import OLDER_WORK_TITLE, find_newest_update_of_task
+from memorist.rollouts.session_claims import OLDER_WORK_TITLE, get_task_last_update_time
 
 # The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
 
@@ -120,7 +124,7 @@ class _SummaryParser:
             self.profile.append("\n".join(lines) if level == 2 else text)
         elif self.above in (PREFERENCES, TIPS):
             self.group = title if level > 2 else EVERYWHERE
-            found, loose = parse_bullets(lines)
+            found, loose = split_bullets_from_other_lines(lines)
             entries = (*found, *(line.strip() for line in loose))
             into = self.preferences if self.above == PREFERENCES else self.tips
             into += [GroupSummaryEntries(self.group, entries)] if entries else []
@@ -137,7 +141,7 @@ class _SummaryParser:
         elif level > 3:
             self.day = title if _DAY.fullmatch(title) else ""
             self.group = self.group if self.day else title
-        found, loose = parse_bullets(lines)
+        found, loose = split_bullets_from_other_lines(lines)
         texts = [*found, *(line.strip() for line in loose)]
         self.topics += [
             SummaryTopic(self.group or EVERYWHERE, self.day, text)
@@ -384,7 +388,7 @@ def _is_listed(handbook: Handbook, group: HandbookGroup, work: HandbookTask) -> 
 
 
 def _last_day(work: HandbookTask) -> str:
-    return find_newest_update_of_task(work)[:10]
+    return get_task_last_update_time(work)[:10]
 
 
 def _summary_part(title: str, entries: tuple[HandbookClaim, ...]) -> GroupSummaryEntries:

@@ -15,7 +15,7 @@ from memorist.transcript_analysis.command_lines import (
     split_chained_commands,
     truncate_command,
 )
-from memorist.transcript_analysis.command_log import ONLY_TELLS, CommandRecord
+from memorist.transcript_analysis.command_log import ONLY_TELLS, CommandRunCounts
 
 
 def render_opened_pull_requests_and_issues(task: TaskRecord) -> Iterator[tuple[str, int]]:
@@ -48,7 +48,7 @@ _STEP_VALUE = lazy_pattern(r"(?: -{1,2}[\w-]+)?[= ][\"'].*|=[^\s=]{12}.*| -(?:m|
 _AT_FOLDER = lazy_pattern(r"(?<=git) -C \S+")
 
 
-def find_non_check_work_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRecord]]:
+def find_update_and_submission_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRunCounts]]:
     """Yield what a project's work takes beside its checks: how it is brought up to date, handed in
     and put on record; each as the words by which it is called, without texts and values.
     """
@@ -74,7 +74,7 @@ MAX_CHECKS_OF_KIND = 2
 """Checks of one kind that a session's memory names. Our choice."""
 
 
-def build_check_entries(checks: Sequence[tuple[str, CommandRecord]]) -> list[tuple[str, int]]:
+def build_check_entries(checks: Sequence[tuple[str, CommandRunCounts]]) -> list[tuple[str, int]]:
     """The checks of a session with their lines, without those that a wider one covers, and those of
     single files only where there are no others; checks of several kinds are one entry.
     """
@@ -88,7 +88,7 @@ def build_check_entries(checks: Sequence[tuple[str, CommandRecord]]) -> list[tup
             for wider, other in checks
         )
     ]
-    kinds: dict[str, list[tuple[str, CommandRecord]]] = {}
+    kinds: dict[str, list[tuple[str, CommandRunCounts]]] = {}
     for text, run in sorted(wide or checks[:1], key=_checks_most):
         kinds.setdefault(run.kind, []).append((text, run))
     chosen = [pair for same in kinds.values() for pair in same[:MAX_CHECKS_OF_KIND]]
@@ -103,7 +103,7 @@ def names_several_checks(text: str) -> bool:
     return text.startswith(CHECKS_PREFIX) or " && " in _first_span(text)
 
 
-def _checks_most(check: tuple[str, CommandRecord]) -> tuple[int, int]:
+def _checks_most(check: tuple[str, CommandRunCounts]) -> tuple[int, int]:
     """Sorts first what runs several checks at once, then what ran most."""
     return -_first_span(check[0]).count(" && "), -check[1].runs
 
@@ -144,7 +144,7 @@ MAX_COMMAND_CHARACTERS = 160
 """Of a command that memory holds: four checks of a project joined by `&&`. Our choice."""
 
 
-def render_reusable_commands(task: TaskRecord) -> list[tuple[str, CommandRecord]]:
+def select_reusable_commands(task: TaskRecord) -> list[tuple[str, CommandRunCounts]]:
     """Return the commands of a task that are worth reusing: checks, builds and installs that
     passed, and what ran more than once.
     """
@@ -169,7 +169,7 @@ def render_reusable_commands(task: TaskRecord) -> list[tuple[str, CommandRecord]
     ]
 
 
-def _run_counts(run: CommandRecord) -> str:
+def _run_counts(run: CommandRunCounts) -> str:
     failed = f"; failed {run.failures} of {run.runs} times" if run.failures else ""
     telling = f" → {run.last.line}" if run.last and run.last.line else ""
     return f"{telling}{failed}"

@@ -139,7 +139,7 @@ def may_be_chosen_password(value: str) -> bool:
     )
 
 
-def is_mixed_or_chosen_password(value: str) -> bool:
+def is_random_or_chosen_password(value: str) -> bool:
     """A password, drawn or chosen, where a command or an address can hold nothing else."""
     return is_mixed_character_password(value) or may_be_chosen_password(value)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-from memorist.core.language_detection import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
+from memorist.core.language_detection import (
+    COMMON_WORDS,
+    MAX_DETECTED_CHARS,
+    detect_snowball_language,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 
@@ -113,7 +117,7 @@ def _is_in_read_language(text: str) -> bool:
     foreign = sum(len(_FOREIGN_LETTER.findall(word)) for word in words if len(word) > 1)
     if foreign > MIN_FOREIGN_LETTER_SHARE * letters:
         return False
-    if detect_language(text) != "english":
+    if detect_snowball_language(text) != "english":
         return False
     lowered = {word.lower() for word in words}
     english = len(lowered & COMMON_WORDS["english"])

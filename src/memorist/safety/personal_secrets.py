@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
-from memorist.safety.chosen_passwords import is_mixed_or_chosen_password, may_be_chosen_password
+from memorist.safety.chosen_passwords import is_random_or_chosen_password, may_be_chosen_password
 from memorist.safety.safety_finding import SafetyFinding
 
 _IBAN_LENGTHS = {
@@ -131,7 +131,7 @@ def _code(text: str, at: int) -> Iterator[SafetyFinding]:
         yield SafetyFinding(*found.span(1), "code")
 
 
-def find_foreign_code(text: str, at: int, word: str) -> Iterator[SafetyFinding]:
+def find_code_after_foreign_word(text: str, at: int, word: str) -> Iterator[SafetyFinding]:
     """A number behind a word outside ASCII that names a PIN or a code."""
     found = _FOREIGN_CODE.match(text, at + len(word))
     if found and _is_code(found[1]):
@@ -202,7 +202,7 @@ def _wifi_line(text: str, at: int) -> Iterator[SafetyFinding]:
 
 def _wireless_key(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _WIRELESS_KEY.match(text, at)
-    if found and is_mixed_or_chosen_password(found[1].rstrip(".!?")):
+    if found and is_random_or_chosen_password(found[1].rstrip(".!?")):
         yield SafetyFinding(*found.span(1), "wireless-key")
 
 
@@ -261,7 +261,7 @@ _MOST_FORMS = 0.25
 _LIKE_IT = lazy_pattern(r"[ \t>\"'`,*-]{0,8}[a-z]{2,}(?:[ ,\"'-]+[a-z]{2,}){5,}[ \t\"'`,.]*\Z")
 
 
-def find_lone_phrase(text: str) -> Iterator[SafetyFinding]:
+def find_unnamed_recovery_phrase(text: str) -> Iterator[SafetyFinding]:
     """A recovery phrase that has a line for itself, with no word near that names it: twelve to
     twenty-four different words as lists for phrases hold them, and no such line above or below.
     """

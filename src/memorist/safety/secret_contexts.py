@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.chosen_passwords import is_mixed_or_chosen_password, may_be_chosen_password
+from memorist.safety.chosen_passwords import is_random_or_chosen_password, may_be_chosen_password
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_token_formats import EDGE
 from memorist.safety.secret_values import (
@@ -208,13 +208,13 @@ def _before_host(text: str, at: int) -> Iterator[SafetyFinding]:
     stretch = text[begin:at]
     start = at - len(re.split(r"[\s\"'=]", stretch)[-1])
     found = _BEFORE_HOST.match(text, start)
-    if found and is_mixed_or_chosen_password(found[1]):
+    if found and is_random_or_chosen_password(found[1]):
         yield SafetyFinding(*found.span(1), "url-password")
 
 
 def _piped(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _PIPED.match(text, at)
-    if found and is_mixed_or_chosen_password(found[1]):
+    if found and is_random_or_chosen_password(found[1]):
         yield SafetyFinding(*found.span(1), "command-password")
 
 
@@ -286,7 +286,7 @@ def _ftp_password(text: str, at: int) -> Iterator[SafetyFinding]:
     if (
         found
         and _FTP_USER.search(text[max(0, at - 100) : at])
-        and is_mixed_or_chosen_password(found[1])
+        and is_random_or_chosen_password(found[1])
     ):
         yield SafetyFinding(*found.span(1), "login-password")
 
@@ -297,7 +297,7 @@ def _listed_password(text: str, at: int) -> Iterator[SafetyFinding]:
     if (
         found
         and _LISTED_USER.search(text[max(0, at - 80) : at])
-        and is_mixed_or_chosen_password(found[1])
+        and is_random_or_chosen_password(found[1])
     ):
         yield SafetyFinding(*found.span(1), "command-password")
 
@@ -317,8 +317,8 @@ READERS: dict[str, SecretReader] = {
         "netrc-password",
         lambda value: may_be_chosen_password(value) or not is_reference_or_placeholder(value),
     ),
-    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_mixed_or_chosen_password),
-    "identified ": partial(_one, _SQL, "sql-password", is_mixed_or_chosen_password),
+    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_random_or_chosen_password),
+    "identified ": partial(_one, _SQL, "sql-password", is_random_or_chosen_password),
     "private-lines:": partial(_one, _PUTTY, "private-key", lambda _: True),
     '"kty"': partial(_each, _JWK, "private-key", 2000),
     "discord": partial(_each, _DISCORD, "discord-token", 1000),
@@ -330,7 +330,7 @@ READERS: dict[str, SecretReader] = {
         ("user created", "account created", "user added", "login created"),
         partial(_one, _CREATED, "login-password", _is_login_password),
     ),
-    "login ": partial(_one, _MAIL_LOGIN, "login-password", is_mixed_or_chosen_password),
+    "login ": partial(_one, _MAIL_LOGIN, "login-password", is_random_or_chosen_password),
     "auth plain ": partial(_one, _MAIL_PLAIN, "login-password", _is_plain_login),
     "\npass ": _ftp_password,
     "'-p'": _listed_password,
@@ -338,9 +338,9 @@ READERS: dict[str, SecretReader] = {
     "@unix(": _before_host,
     **dict.fromkeys(
         ("auth=(", "auth = (", "basicauth(", ".login("),
-        partial(_one, _SECOND_ARGUMENT, "login-password", is_mixed_or_chosen_password),
+        partial(_one, _SECOND_ARGUMENT, "login-password", is_random_or_chosen_password),
     ),
-    "securestring": partial(_one, _SECURE_STRING, "command-password", is_mixed_or_chosen_password),
+    "securestring": partial(_one, _SECURE_STRING, "command-password", is_random_or_chosen_password),
     "jwt.": partial(_one, _SIGNING_KEY, "assigned-secret", _is_bearer),
     "echo ": _piped,
     "printf ": _piped,

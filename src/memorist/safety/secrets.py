@@ -47,7 +47,11 @@ from memorist.safety.secret_values import (
     is_random_looking,
     is_token_placeholder,
 )
-from memorist.safety.terminal_text import COLOR_SIGNS, ColorlessText, build_view_without_colors
+from memorist.safety.terminal_text import (
+    COLOR_SIGNS,
+    TextWithoutColorCodes,
+    build_view_without_colors,
+)
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata
@@ -277,7 +281,7 @@ def _non_ascii_readers() -> dict[str, secret_contexts.SecretReader]:
     return {
         **{stem: partial(find_secrets_for_key_at, stem) for stem in BEYOND_ASCII},
         **{
-            word: partial(personal_secrets.find_foreign_code, word=word)
+            word: partial(personal_secrets.find_code_after_foreign_word, word=word)
             for word in personal_secrets.FOREIGN_CODES
         },
         **dict.fromkeys(personal_secrets.FOREIGN_PHRASES, personal_secrets.find_recovery_phrase),
@@ -316,7 +320,7 @@ def _find_all(text: str, data: bytes) -> list[SafetyFinding]:
     ]
     rest = data.translate(None, personal_secrets.LETTERS_AND_QUOTES)
     if _phrase_search().find_matches_as_indexes(b"\n" + rest + b"\n"):
-        found += personal_secrets.find_lone_phrase(text)
+        found += personal_secrets.find_unnamed_recovery_phrase(text)
     return found if text.isascii() else [*found, *_beyond_ascii(text)]
 
 
@@ -417,7 +421,7 @@ def _find_piped_text(text: str, at: int) -> tuple[int, int]:
     return (end - len(found[0]), end) if found else (at, at)
 
 
-def _seamless(text: str) -> ColorlessText:
+def _seamless(text: str) -> TextWithoutColorCodes:
     parts: list[str] = []
     shown_from: list[int] = []
     original_from: list[int] = []
@@ -429,7 +433,7 @@ def _seamless(text: str) -> ColorlessText:
         size += len(parts[-1])
         done = seam.end()
     parts.append(text[done:])
-    return ColorlessText("".join(parts), (*shown_from, size), (*original_from, done))
+    return TextWithoutColorCodes("".join(parts), (*shown_from, size), (*original_from, done))
 
 
 def _exclude_marks(text: str, found: tuple[SafetyFinding, ...]) -> Iterator[SafetyFinding]:

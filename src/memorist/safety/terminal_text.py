@@ -21,7 +21,7 @@ COLOR_SIGNS = ("\x1b", "\\x1b[", "\\x1B[", "\\u001b[", "\\u001B[", "\\033[", "\\
 """How a control sequence begins."""
 
 
-class ColorlessText(Struct, frozen=True):
+class TextWithoutColorCodes(Struct, frozen=True):
     """The text without what was left out, and where the parts that were kept begin: in the view,
     and in the text it was made of.
     """
@@ -46,7 +46,7 @@ def remove_color_codes(text: str) -> str:
     return _COLOR.sub("", text) if any(sign in text for sign in COLOR_SIGNS) else text
 
 
-def build_view_without_colors(text: str, positions: Iterable[int]) -> ColorlessText:
+def build_view_without_colors(text: str, positions: Iterable[int]) -> TextWithoutColorCodes:
     """The text without colour codes; the text itself, as the same object, where it has none.
     `places`: where a sign of one stands, in order.
     """
@@ -65,9 +65,9 @@ def build_view_without_colors(text: str, positions: Iterable[int]) -> ColorlessT
             size += len(parts[-1])
         done = code.end()
     if not done:
-        return ColorlessText(text)
+        return TextWithoutColorCodes(text)
     if done < len(text):
         parts.append(text[done:])
         shown_from.append(size)
         original_from.append(done)
-    return ColorlessText("".join(parts), tuple(shown_from), tuple(original_from))
+    return TextWithoutColorCodes("".join(parts), tuple(shown_from), tuple(original_from))

@@ -17,7 +17,7 @@ from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 # Decide when the notes are due (SM-2, SM-3). Pure.
 
 
-class NotesProgress(Struct, frozen=True, kw_only=True):
+class ActivitySinceNotesUpdate(Struct, frozen=True, kw_only=True):
     """What happened since the last update."""
 
     tokens: int
@@ -37,7 +37,9 @@ class NotesDue(Struct, frozen=True):
     tokens: int
 
 
-def check_notes_due(progress: NotesProgress, settings: SessionMemorySettings) -> NotesDue | None:
+def check_notes_due(
+    progress: ActivitySinceNotesUpdate, settings: SessionMemorySettings
+) -> NotesDue | None:
     """Whether the notes are due now.
 
     The context must have reached the start size and must have grown since the last update; then
@@ -180,9 +182,9 @@ class ConversationTracker:
         return due
 
     @property
-    def progress(self) -> NotesProgress:
+    def progress(self) -> ActivitySinceNotesUpdate:
         """The input of the trigger's decision."""
-        return NotesProgress(
+        return ActivitySinceNotesUpdate(
             tokens=self.tokens,
             tokens_at_update=self._tokens_at_update,
             calls=self._calls,

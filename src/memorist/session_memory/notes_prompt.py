@@ -13,9 +13,9 @@ from msgspec import Struct
 from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import find_placeholders, load_prompt, render_template
 from memorist.core.token_count import estimate_text_tokens
-from memorist.forks.answer_form import FormTask, list_answer_texts
+from memorist.forks.answer_form import FormTask, coerce_to_text_list
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.text_edits import TextEdits
+from memorist.forks.text_edits import ParsedAnswerEdits
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
@@ -115,11 +115,11 @@ def build_notes_form(
         "maxItems": MAX_NEW_LINES_PER_SECTION,
     }
 
-    def read(answer: JsonObject) -> TextEdits:
+    def read(answer: JsonObject) -> ParsedAnswerEdits:
         bodies = _fill_sections(parse_section_bodies(notes, template), answer, replaced)
         text = compose_notes(template, bodies)
         edit = EditFileCall(path, (TextReplacement(notes, text),))
-        return TextEdits(() if text == notes else (edit,))
+        return ParsedAnswerEdits(() if text == notes else (edit,))
 
     return FormTask(
         instruction=render_template(prompt, {"sections": _render_sections(template)}, strict=True),
@@ -143,7 +143,9 @@ def _fill_sections(
         written, mark, derived = body.partition(STRUCTURAL_MARK)
         known = {line.strip("-* ") for line in written.split("\n")}
         new = [
-            line for line in list_answer_texts(answer.get(title)) if line.strip("-* ") not in known
+            line
+            for line in coerce_to_text_list(answer.get(title))
+            if line.strip("-* ") not in known
         ]
         if title == TITLE_SECTION:
             text = new[0] if new else written.strip("\n")

@@ -13,7 +13,7 @@ from memorist.core.json_answer import find_object_or_wrap_list
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import TopLevelOutline, mark_fenced_code, parse_top_level_outline
 from memorist.core.text_analysis import analyze_text
-from memorist.forks.answer_form import list_answer_texts
+from memorist.forks.answer_form import coerce_to_text_list
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
@@ -25,7 +25,7 @@ from memorist.session_memory.notes_template import (
     parse_section_bodies,
     parse_template_sections,
 )
-from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
+from memorist.transcript_analysis.answer_check import AnswerLineChecker, CoveredLineDetector
 
 _WORD = lazy_pattern(r"\w+")
 _EMPTY_ENTRY = lazy_pattern(
@@ -96,7 +96,7 @@ def _plain_words(line: str) -> str:
 
 
 def review_notes_and_add_derived(
-    before: str, after: str, template: str, derived: Mapping[str, str], check: AnswerLineCheck
+    before: str, after: str, template: str, derived: Mapping[str, str], check: AnswerLineChecker
 ) -> ReviewedNotes:
     """Review an edit (`before`, `after`: notes in the template's frame). What structure derives now
     is added section by section, without the lines that the model's text says already.
@@ -158,7 +158,7 @@ def review_notes_and_add_derived(
     )
 
 
-def _is_empty_entry(line: str, title: str, check: AnswerLineCheck) -> bool:
+def _is_empty_entry(line: str, title: str, check: AnswerLineChecker) -> bool:
     """Whether an entry says that there is none, also in the words of its section's title."""
     if _EMPTY_ENTRY.match(line) or _BARE_NAME.match(line):
         return True
@@ -181,7 +181,7 @@ def says_notes_need_no_update(answer: str) -> bool:
     filled = find_object_or_wrap_list(answer)
     if filled is None:
         return _NOTHING_NEW.search(answer) is not None
-    return not any(list_answer_texts(lines) for lines in filled.values())
+    return not any(coerce_to_text_list(lines) for lines in filled.values())
 
 
 def join_uncovered_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:

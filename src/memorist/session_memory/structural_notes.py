@@ -24,7 +24,7 @@ from memorist.session_memory.work_notes import (
     build_error_lines,
     build_file_lines,
     build_workflow_lines,
-    render_command_state,
+    describe_command_outcome,
 )
 from memorist.settings import SessionMemorySettings
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
@@ -32,7 +32,7 @@ from memorist.transcript_analysis.note_line_selection import (
     LINE_OVERHEAD_TOKENS,
     NoteLine,
     NoteLineSelection,
-    build_note_line,
+    build_weighted_note_line,
     select_note_lines,
 )
 from memorist.transcript_analysis.note_sentence_pool import (
@@ -412,7 +412,7 @@ def build_worklog_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteL
         else []
     )
     lines = [
-        build_note_line(
+        build_weighted_note_line(
             WORKLOG_SECTION, _cached_turn_line(turn, root, now), (turn.number, 0), TURN_WEIGHT
         )
         for turn in turns
@@ -427,7 +427,7 @@ def build_worklog_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteL
         if text:
             weight = STEP_WEIGHT if step.turn == now else OLD_STEP_WEIGHT
             lines.append(
-                build_note_line(
+                build_weighted_note_line(
                     WORKLOG_SECTION, text, (step.turn, step.order), weight, must=id(step) in last
                 )
             )
@@ -521,7 +521,7 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
             parts.append(f"agent: {shorten_to_one_line(action.what, 80)}")
         elif action.kind not in ("look", "read", "search", "ask", "use", "edit"):
             line = shorten_to_one_line(action.line, 90)
-            outcome = render_command_state(action.ok, line, action.kind)
+            outcome = describe_command_outcome(action.ok, line, action.kind)
             parts.append(f"`{shorten_to_one_line(action.what, 70)}` {outcome}")
     if edits:
         parts.insert(
@@ -591,7 +591,8 @@ def build_current_state_lines(
     )
     texts.extend(_render_task_list(ledger))
     return [
-        build_note_line(STATE_SECTION, text, (at,), 3.0, must=True) for at, text in enumerate(texts)
+        build_weighted_note_line(STATE_SECTION, text, (at,), 3.0, must=True)
+        for at, text in enumerate(texts)
     ], used
 
 

@@ -12,9 +12,9 @@ from memorist.transcript_analysis.command_lines import (
     drop_printing_and_cd_commands,
     truncate_command,
 )
-from memorist.transcript_analysis.command_log import CommandRecord, RecordedFailure
+from memorist.transcript_analysis.command_log import CommandRunCounts, RecordedFailure
 from memorist.transcript_analysis.display_paths import join_display_paths, make_display_path
-from memorist.transcript_analysis.note_line_selection import NoteLine, build_note_line
+from memorist.transcript_analysis.note_line_selection import NoteLine, build_weighted_note_line
 from memorist.transcript_analysis.session_dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript_analysis.session_file_log import FileRecord, render_line_replacement
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
@@ -73,7 +73,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     theirs = _find_foreign_changes(ledger, [make_display_path(each.path, root) for each in changed])
     if theirs and changed:
         lines.append(
-            build_note_line(
+            build_weighted_note_line(
                 FILES_SECTION,
                 f"In the working tree by `git status`, though no call here edited them: "
                 f"{join_display_paths(theirs, root, 8)}",
@@ -84,7 +84,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     back = [each.path for each in files if each.reverted]
     if back:
         lines.append(
-            build_note_line(
+            build_weighted_note_line(
                 FILES_SECTION,
                 f"Changed, then taken back: {join_display_paths(back, root, 8)}",
                 (1, 1),
@@ -98,7 +98,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     )
     if seen:
         lines.append(
-            build_note_line(
+            build_weighted_note_line(
                 FILES_SECTION,
                 f"Read only: {join_display_paths([each.path for each in seen], root, 10)}",
                 (2, 0),
@@ -123,7 +123,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
     ]
     if len(deleted) > _SEPARATE_DELETIONS:
         lines.append(
-            build_note_line(
+            build_weighted_note_line(
                 FILES_SECTION,
                 f"Deleted: {join_display_paths([each.path for each in deleted], root, 12)}",
                 (1, 0),
@@ -134,7 +134,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
     for at, each in enumerate(changed[:8]):
         for position, words in enumerate(each.added):
             lines.append(
-                build_note_line(
+                build_weighted_note_line(
                     FILES_SECTION,
                     f"`{make_display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
                     (1, at, position),
@@ -183,7 +183,7 @@ def _build_changed_line(note: FileRecord, path: str, at: int) -> NoteLine:
     ]
     if pairs:
         parts.append("; ".join(pairs))
-    return build_note_line(
+    return build_weighted_note_line(
         FILES_SECTION, f"`{path}`: {'; '.join(parts)}", (0, at), 2.0, must=at < 12
     )
 
@@ -194,7 +194,7 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
     """
     lines = []
     notes = sorted(ledger.work_record.commands.commands.values(), key=lambda each: -each.order)
-    by_kind: dict[str, list[CommandRecord]] = {}
+    by_kind: dict[str, list[CommandRunCounts]] = {}
     for each in notes:
         by_kind.setdefault(each.kind, []).append(each)
     for at, kind in enumerate(_PURPOSES):
@@ -203,7 +203,7 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
             weight = 1.6 if kind in _CHECKS else 1.1
             must = position == 0 and kind in _CHECKS
             lines.append(
-                build_note_line(
+                build_weighted_note_line(
                     WORKFLOW_SECTION,
                     f"{kind}: {_render_command(note)}",
                     (at, position),
@@ -227,29 +227,29 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
         ("tools used", [f"{name} ×{count}" if count > 1 else name for name, count in tools], 1.2),
     )
     lines.extend(
-        build_note_line(WORKFLOW_SECTION, f"{label}: {', '.join(items)}", (90, at), weight)
+        build_weighted_note_line(WORKFLOW_SECTION, f"{label}: {', '.join(items)}", (90, at), weight)
         for at, (label, items, weight) in enumerate(lists)
         if items
     )
     return lines
 
 
-def _render_command(note: CommandRecord) -> str:
+def _render_command(note: CommandRunCounts) -> str:
     runs = f" ×{note.runs}" if note.runs > 1 else ""
     ok, text = (note.last.ok, note.last.line) if note.last else (None, "")
     return (
         f"`{truncate_command(note.text, 120)}`{runs} → "
-        f"{render_command_state(ok, text, note.kind)}{_render_hooks(note)}"
+        f"{describe_command_outcome(ok, text, note.kind)}{_render_hooks(note)}"
     )
 
 
-def _render_hooks(note: CommandRecord) -> str:
+def _render_hooks(note: CommandRunCounts) -> str:
     if note.last and note.last.hooks:
         return " (it ran " + ", ".join(f"`{hook}`" for hook in note.last.hooks) + ")"
     return ""
 
 
-def render_command_state(ok: bool | None, text: str, kind: str) -> str:
+def describe_command_outcome(ok: bool | None, text: str, kind: str) -> str:
     """Describe how a command ended."""
     if ok is None:
         return "running"
@@ -274,7 +274,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
         if each.kind not in ("look", "edit") and (each.line or each.diagnosis)
     ][-_REQUIRED_FAILURES:]
     lines = [
-        build_note_line(
+        build_weighted_note_line(
             ERRORS_SECTION,
             render_failure_line(each, root),
             (each.turn, at),
@@ -293,7 +293,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     for position, (at, ask, words) in enumerate(put_right):
         who = f"The user, {ask.input_method}" if ask.input_method else "The user"
         lines.append(
-            build_note_line(
+            build_weighted_note_line(
                 ERRORS_SECTION,
                 f"{who}: “{words}”",
                 (ask.turn, -100 + at),

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_pieces import ContextSection, OmittedSource
-from memorist.context.context_tags import find_context_tag, unwrap_tag
+from memorist.context.context_tags import require_context_tag_definition, unwrap_tag
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import BYTES_PER_TOKEN, get_token_factor
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -288,7 +288,7 @@ def wrap_catalogue_in_section(
     """Wrap a catalogue in a section; None where it is empty. `limit_words` describes its limit."""
     if not catalogue.text:
         return None
-    kind = find_context_tag(_CATALOGUE_TAGS[family], family)
+    kind = require_context_tag_definition(_CATALOGUE_TAGS[family], family)
     why = (
         f"{len(catalogue.listed)} skill{'' if len(catalogue.listed) == 1 else 's'} that a "
         f"message may call for"

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from memorist.compaction.restored_content import InvokedSkill, parse_restored_skill
+from memorist.compaction.restored_content import InvokedSkill, parse_previously_restored_skill
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
@@ -163,7 +163,7 @@ class InvokedSkillTracker(SessionExtension):
         if (
             not found
             and message.origin is Origin.INJECTED
-            and (back := parse_restored_skill(message, self._template)) is not None
+            and (back := parse_previously_restored_skill(message, self._template)) is not None
         ):
             found = [InvokedSkill(back[0], "", back[1], 0.0)]
         for each in found:

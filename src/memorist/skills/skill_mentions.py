@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_markdown_lines
+from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_lines_at_line_feeds
 from memorist.skills.skill_file import Skill, are_equal_skills
 
 SHELL_VARIABLES = frozenset(
@@ -140,8 +140,8 @@ def _ends_name(rest: str, goes_on: bool) -> bool:
         return not goes_on
     if behind[0].isascii():
         return False
-    is_letter = unicodedata.category(behind[0])[0] in "LMN"
-    return behind != rest or not is_letter or bool(_UNSPACED_LETTER.match(behind))
+    has_greeting_and_closing = unicodedata.category(behind[0])[0] in "LMN"
+    return behind != rest or not has_greeting_and_closing or bool(_UNSPACED_LETTER.match(behind))
 
 
 def _resolve_link(target: str, usable: Sequence[Skill], cwd: str) -> Skill | None:
@@ -177,6 +177,6 @@ def mask_code(text: str) -> str:
     return blank_code_spans(
         "".join(
             " " * len(line) if fenced else line
-            for line, fenced in mark_fenced_code(split_markdown_lines(text))
+            for line, fenced in mark_fenced_code(split_lines_at_line_feeds(text))
         )
     )

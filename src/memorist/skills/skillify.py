@@ -28,7 +28,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.session_memory.work_notes import build_error_lines, render_command_state
+from memorist.session_memory.work_notes import build_error_lines, describe_command_outcome
 from memorist.skills.skill_file import MAX_NAME_CHARS, SKILL_FILE, SkillPrompts
 from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.transcript_analysis.command_lines import CHECK_KINDS
@@ -69,7 +69,7 @@ class SkillDraft(Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
-class SkillStep(Struct):
+class SuccessfulSkillAction(Struct):
     """A successful action: what was done, how often, its proof, and an earlier failure."""
 
     kind: str
@@ -116,11 +116,13 @@ def _find_name_source(ledger: TranscriptLedger, first: str) -> str:
     return find_commit_subject(commits) or first
 
 
-def collect_successful_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
+def collect_successful_skill_steps(
+    ledger: TranscriptLedger, root: str
+) -> list[SuccessfulSkillAction]:
     """Collect what was changed and run successfully, in order of first success; repeats are
     counted.
     """
-    found: dict[tuple[str, str], SkillStep] = {}
+    found: dict[tuple[str, str], SuccessfulSkillAction] = {}
     failed: dict[tuple[str, str], str] = {}
     for action in (
         action
@@ -136,7 +138,7 @@ def collect_successful_skill_steps(ledger: TranscriptLedger, root: str) -> list[
             found[key].times += 1
             found[key].line = action.line or found[key].line
         elif action.ok:
-            found[key] = SkillStep(
+            found[key] = SuccessfulSkillAction(
                 action.kind, what, action.line, earlier_failure=failed.get(key, "")
             )
     undone = {
@@ -207,26 +209,28 @@ def _render_section(title: str, lines: Sequence[str]) -> str:
     return f"## {title}\n\n" + "\n".join(lines) if lines else ""
 
 
-def _render_step(at: int, step: SkillStep) -> list[str]:
+def _render_step(at: int, step: SuccessfulSkillAction) -> list[str]:
     times = f" (×{step.times})" if step.times > 1 else ""
     if step.kind == "edit":
         lines = [f"{at}. Change {_inline_code(step.what)}{times}."]
     else:
         lines = [f"{at}. Run {_inline_code(step.what)}{times}."]
         if step.kind in CHECK_KINDS or step.line:
-            lines.append(f"   - Success: {render_command_state(True, step.line, step.kind)}")
+            lines.append(f"   - Success: {describe_command_outcome(True, step.line, step.kind)}")
     if step.earlier_failure:
         lines.append(f"   - It had failed before: {_quote(step.earlier_failure)}")
     return lines
 
 
-def _render_omitted(steps: Sequence[SkillStep]) -> list[str]:
+def _render_omitted(steps: Sequence[SuccessfulSkillAction]) -> list[str]:
     if len(steps) > MAX_STEPS:
         return [f"\n({len(steps) - MAX_STEPS} further steps are left out here.)"]
     return []
 
 
-def _render_inputs(ledger: TranscriptLedger, root: str, steps: Sequence[SkillStep]) -> list[str]:
+def _render_inputs(
+    ledger: TranscriptLedger, root: str, steps: Sequence[SuccessfulSkillAction]
+) -> list[str]:
     """Render the files that were read and not changed: what the work needed."""
     changed = {step.what for step in steps if step.kind == "edit"}
     notes = sorted(
@@ -270,7 +274,9 @@ def _render_rules(ledger: TranscriptLedger, root: str) -> list[str]:
     return [f"- {_quote(text)}" for text in dict.fromkeys(words)]
 
 
-def _draft_remarks(steps: Sequence[SkillStep], name: str, description: str) -> tuple[str, ...]:
+def _draft_remarks(
+    steps: Sequence[SuccessfulSkillAction], name: str, description: str
+) -> tuple[str, ...]:
     found = []
     if not steps:
         found.append(

@@ -15,7 +15,7 @@ from memorist.errors import NothingToDo
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 _CLIENT_COMMAND = lazy_pattern(
@@ -38,7 +38,7 @@ class SkillMaterial(Struct, frozen=True):
 def read_skill_material(recorded: Path, notes: str = "") -> SkillMaterial:
     """Read a recorded session. Raises NothingToDo for one without messages, UnreadableSession."""
     ledger, said = TranscriptLedger(), list[str]()
-    for entry in read_session(DecodedLineFile(recorded)):
+    for entry in read_session(UnpackedUtf8Lines(recorded)):
         match entry:
             case SessionHead(cwd=cwd):
                 ledger.cwd = ledger.cwd or cwd or ""

@@ -49,7 +49,7 @@ def is_write_forbidden(error: StoreError) -> bool:
     return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-def check_folder_is_usable(folder: Path) -> None:
+def check_folder_readable_or_missing(folder: Path) -> None:
     """Raises StoreError where a folder can be neither used nor made: a file stands there, it may
     not be read, or it lies behind a link that leads nowhere, as to a disk that is not mounted.
     """
@@ -448,7 +448,7 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
     return path
 
 
-def make_staging_path(folder: Path) -> Path:
+def make_folder_staging_path(folder: Path) -> Path:
     """Where the replacement for a folder is built."""
     return folder.with_name(f".{folder.name}-new")
 
@@ -458,15 +458,15 @@ def _backup_folder(folder: Path) -> Path:
 
 
 def swap_in_staged_folder(folder: Path) -> None:
-    """Move the folder built in `make_staging_path` into place (or none where none was built), and
-    delete the old one. Raises StoreError.
+    """Move the folder built in `make_folder_staging_path` into place (none if none was built),
+    and delete the old one. Raises StoreError.
     """
     with raise_os_errors_as_store_errors("replace", folder):
         shutil.rmtree(_backup_folder(folder), ignore_errors=True)
         if folder.exists():
             folder.rename(_backup_folder(folder))
-        elif make_staging_path(folder).exists():
-            make_staging_path(folder).rename(folder)
+        elif make_folder_staging_path(folder).exists():
+            make_folder_staging_path(folder).rename(folder)
     finish_or_undo_folder_replacement(folder)
 
 
@@ -474,7 +474,7 @@ def finish_or_undo_folder_replacement(folder: Path) -> None:
     """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
     remains. Raises StoreError.
     """
-    old, new = _backup_folder(folder), make_staging_path(folder)
+    old, new = _backup_folder(folder), make_folder_staging_path(folder)
     with raise_os_errors_as_store_errors("replace", folder):
         if old.exists():
             if new.exists() and not folder.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memorist.events import Event, TimestampedEvent
+from memorist.events import Event, EventLogEntry
 from memorist.platforms.file_descriptors import NON_INHERITED_BINARY_FLAGS, read_at_offset
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
@@ -34,7 +34,7 @@ class EventLog:
         """Write one event. Raises StoreError when the disk refuses; it is then written with the
         next.
         """
-        self._file.append(encode_redacted(TimestampedEvent(self._clock.now(), event)) + b"\n")
+        self._file.append(encode_redacted(EventLogEntry(self._clock.now(), event)) + b"\n")
         self._file.flush()
 
     def close(self) -> None:

@@ -192,7 +192,7 @@ class Layout:
         )
 
 
-def is_session_of_project(layout: Layout, folder: Path) -> bool:
+def is_session_folder(layout: Layout, folder: Path) -> bool:
     """Whether a folder has the place of a session's, as `Layout.session_layout` gives it."""
     return folder.parent.parent == layout.projects and folder.name not in _RESERVED_NAMES
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.platforms.processes import describe_named_process
+from memorist.platforms.processes import render_process_name_for_user
 from memorist.settings import RolloutsSettings
 
 JobKind = Literal["extract", "consolidate"]
@@ -164,7 +164,7 @@ def find_extraction_refusal(
             key=job.key,
             why="running",
             until=job.lease_until,
-            reason=f"{describe_named_process(job.worker or '')} is at it",
+            reason=f"{render_process_name_for_user(job.worker or '')} is at it",
         )
     if not newer and job.retries_left <= 0:
         return JobClaimRefused(key=job.key, why="exhausted", reason=job.last_error or "")

@@ -156,7 +156,7 @@ class PostgresState:
 
 
 _NAME_COLONS = 4
-"""Colons in a name by `platforms.processes.name_current_process`."""
+"""Colons in a name by `platforms.processes.build_unique_process_name`."""
 _SELECT_WORKER_LOCK = (
     "select 1 from pg_locks where locktype = 'advisory' and objsubid = 2 and granted"
     " and cast(classid as bigint) = :class and cast(objid as bigint) = :name"

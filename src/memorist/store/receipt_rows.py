@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Usage
-from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
+from memorist.forks.fork_spec import FileSizeChange, ForkOutcome, ForkRequestMeasurements, Receipt
 from memorist.safety.secrets import redact
 from memorist.store.spend_rows import add_receipt_to_daily_and_session_totals, release_reservation
 from memorist.store.sqlite_database import build_struct_from_row, convert_sqlite_errors, transaction
@@ -47,7 +47,7 @@ def record_receipt(
         return int(cursor.lastrowid or 0)
 
 
-def _encode_redacted(values: Sequence[FileChange] | Sequence[str]) -> str:
+def _encode_redacted(values: Sequence[FileSizeChange] | Sequence[str]) -> str:
     """The values as JSON without secrets; an empty list where redaction leaves no sound JSON."""
     text = redact(msgspec.json.encode(values).decode()).text
     try:
@@ -78,8 +78,8 @@ def _read_receipt(row: sqlite3.Row) -> Receipt:
         Receipt,
         row,
         usage=build_struct_from_row(Usage, row),
-        files=decode_json(row["files"], as_type=tuple[FileChange, ...]),
+        files=decode_json(row["files"], as_type=tuple[FileSizeChange, ...]),
         denied=decode_json(row["denied"], as_type=tuple[str, ...]),
         outcome=ForkOutcome(row["outcome"]),
-        sent=decode_json(row["sent"], as_type=tuple[ForkRequestRecord, ...]),
+        sent=decode_json(row["sent"], as_type=tuple[ForkRequestMeasurements, ...]),
     )

@@ -20,7 +20,7 @@ from memorist.store.rollout_rows import MemoryMode, Rollout, list_rollouts, save
 from memorist.store.state_database import StateDatabase
 
 
-def set_memory_mode_for_good(
+def persist_session_memory_mode(
     state: StateDatabase,
     files: FileSystem,
     layout: Layout,
@@ -68,7 +68,7 @@ def disable_memory_and_erase_first_words(
     state: StateDatabase, files: FileSystem, layout: Layout, thread: str, terms: JobClaimPolicy
 ) -> None:
     """Leave a session out for good, and what it began with goes, too."""
-    set_memory_mode_for_good(state, files, layout, thread, "disabled", terms)
+    persist_session_memory_mode(state, files, layout, thread, "disabled", terms)
     with state.transaction():
         state.execute("update threads set first_words = '' where id = :id", {"id": thread})
 

@@ -7,12 +7,7 @@ import shutil
 from pathlib import Path
 
 from memorist.store.disk_files import DiskFiles, raise_os_errors_as_store_errors
-from memorist.store.home_layout import (
-    Layout,
-    SessionLayout,
-    is_session_of_project,
-    make_folder_name,
-)
+from memorist.store.home_layout import Layout, SessionLayout, is_session_folder, make_folder_name
 from memorist.store.session_memory_mode import record_memory_off_session
 from memorist.store.sqlite_database import convert_sqlite_errors, open_database, transaction
 from memorist.store.transcript_writer import hold_transcript_writer_lock
@@ -65,7 +60,7 @@ def _is_session_folder(layout: Layout, folder: Path) -> bool:
     return (
         layout.home in folder.parents
         and ".." not in folder.parts
-        and (is_session_of_project(layout, folder) or SessionLayout(folder).transcript.exists())
+        and (is_session_folder(layout, folder) or SessionLayout(folder).transcript.exists())
     )
 
 

@@ -43,7 +43,7 @@ _SKIPPED_SUFFIXES = (".lock", ".tmp")
 _END_BYTES = 4_096
 
 
-class SharedFileState(msgspec.Struct, frozen=True, array_like=True):
+class SharedFileStat(msgspec.Struct, frozen=True, array_like=True):
     """What tells whether a file changed: a rewritten one is another file (`inode`, which may be
     that of one before it, or `end`), one that was appended to is longer.
     """
@@ -59,7 +59,7 @@ class FolderSyncRecord(msgspec.Struct, frozen=True):
     """A folder as it was when it was the same as the server's copy. Written to disk."""
 
     version: int = 0
-    files: dict[str, SharedFileState] = {}
+    files: dict[str, SharedFileStat] = {}
     attempt: str = ""
     """Random name of the next save. The server keeps that of its last one, so that a save whose end
     was not heard of (a kill, a connection that broke) is known as this folder's own.
@@ -128,15 +128,15 @@ def list_shared_session_files(folder: Path) -> list[str]:
     ]
 
 
-def read_file_state(path: Path) -> SharedFileState:
+def read_file_state(path: Path) -> SharedFileStat:
     """The state of a file. Raises StoreError."""
     with _opened(path) as file:
         return _state_of(file)
 
 
 def read_appended_or_whole_content(
-    path: Path, known: SharedFileState | None
-) -> tuple[int, bytes, SharedFileState]:
+    path: Path, known: SharedFileStat | None
+) -> tuple[int, bytes, SharedFileStat]:
     """What is new in a file and where it begins, and the file's state. Of a log that only grew it
     is what was appended, of a file that changed in another way all of it.
     """
@@ -148,7 +148,7 @@ def read_appended_or_whole_content(
         return start, file.read(state.size - start), state
 
 
-def _is_longer(file: BinaryIO, path: Path, known: SharedFileState, state: SharedFileState) -> bool:
+def _is_longer(file: BinaryIO, path: Path, known: SharedFileStat, state: SharedFileStat) -> bool:
     """Whether a file is as it was `known`, or that with something behind it."""
     if state == known:
         return True
@@ -166,10 +166,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _state_of(file: BinaryIO) -> SharedFileState:
+def _state_of(file: BinaryIO) -> SharedFileStat:
     """The state of an open file. Others may append to it from now on."""
     found = os.fstat(file.fileno())
-    return SharedFileState(
+    return SharedFileStat(
         found.st_ino, found.st_size, found.st_mtime_ns, _end_of(file, found.st_size)
     )
 

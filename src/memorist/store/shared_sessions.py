@@ -35,7 +35,7 @@ from memorist.errors import SessionInUse, StoreError
 from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_session_folder import (
     FolderSyncRecord,
-    SharedFileState,
+    SharedFileStat,
     finish_or_undo_shared_replacement,
     list_shared_session_files,
     read_appended_or_whole_content,
@@ -270,7 +270,7 @@ class SharedSessions:
             self._connection = None
 
 
-def get_process_shared_sessions(address: str) -> SharedSessions:
+def get_postgres_shared_session_store(address: str) -> SharedSessions:
     """The shared sessions of this process on a server. Raises StoreError for an address that is
     none.
     """
@@ -357,8 +357,8 @@ def _save_files(
     name: str,
     folder: Path,
     paths: list[str],
-    known: dict[str, SharedFileState],
-) -> dict[str, SharedFileState]:
+    known: dict[str, SharedFileStat],
+) -> dict[str, SharedFileStat]:
     """Save what is new in a folder; returns the state of all of its files."""
     states = {}
     for path in paths:

@@ -53,7 +53,7 @@ group by label order by sum(cost_usd) desc, sum(requests) desc, label
 """
 
 
-class ResourceAmount(Struct, frozen=True, kw_only=True):
+class ResourceAmounts(Struct, frozen=True, kw_only=True):
     """Resources that work used or may use. Tokens as counted by `forks.fork_spec.count_budget_tokens`."""
 
     requests: int = 0
@@ -61,8 +61,8 @@ class ResourceAmount(Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
     seconds: float = 0.0
 
-    def __add__(self, other: ResourceAmount) -> ResourceAmount:
-        return ResourceAmount(
+    def __add__(self, other: ResourceAmounts) -> ResourceAmounts:
+        return ResourceAmounts(
             requests=self.requests + other.requests,
             tokens=self.tokens + other.tokens,
             cost_usd=self.cost_usd + other.cost_usd,
@@ -153,17 +153,17 @@ def add_receipt_to_daily_and_session_totals(
         database.execute(_ADD_RECEIPT, (scope, name, receipt.label, *counted))
 
 
-def sum_usage_on_day(database: sqlite3.Connection, day: int) -> ResourceAmount:
+def sum_usage_on_day(database: sqlite3.Connection, day: int) -> ResourceAmounts:
     """Resources used by all work on a day."""
     return _sum_usage(database, "day", str(day))
 
 
-def sum_usage_in_session(database: sqlite3.Connection, session: str) -> ResourceAmount:
+def sum_usage_in_session(database: sqlite3.Connection, session: str) -> ResourceAmounts:
     """Resources used by all work of a session, on any day."""
     return _sum_usage(database, "session", session)
 
 
-def _sum_usage(database: sqlite3.Connection, scope: str, name: str) -> ResourceAmount:
+def _sum_usage(database: sqlite3.Connection, scope: str, name: str) -> ResourceAmounts:
     row = database.execute(
         "select sum(requests) as requests, sum(input + cache_write + output) as full, "
         "sum(cache_read) as read, sum(cost_usd) as cost_usd,"
@@ -171,16 +171,16 @@ def _sum_usage(database: sqlite3.Connection, scope: str, name: str) -> ResourceA
         (scope, name),
     ).fetchone()
     if row["requests"] is None:
-        return ResourceAmount()
+        return ResourceAmounts()
     tokens = row["full"] + row["read"] // CACHE_READ_DISCOUNT
-    return build_struct_from_row(ResourceAmount, row, tokens=tokens)
+    return build_struct_from_row(ResourceAmounts, row, tokens=tokens)
 
 
 def reserve_amount(
     database: sqlite3.Connection,
     session: str,
     label: str,
-    amount: ResourceAmount,
+    amount: ResourceAmounts,
     *,
     reserved: float,
     expires: float,
@@ -208,7 +208,7 @@ def release_reservation(database: sqlite3.Connection, reservation: int) -> None:
 
 def sum_reserved_amount(
     database: sqlite3.Connection, now: float, session: str | None = None
-) -> ResourceAmount:
+) -> ResourceAmounts:
     """The amount currently reserved, by all sessions or by one."""
     row = database.execute(
         "select coalesce(sum(requests), 0) as requests, coalesce(sum(tokens), 0) as tokens, "
@@ -216,7 +216,7 @@ def sum_reserved_amount(
         "reservations where expires > ? and made <= ? and (? is null or session = ?)",
         (now, now + CLOCK_LENIENCE_SECONDS, session, session),
     ).fetchone()
-    return build_struct_from_row(ResourceAmount, row)
+    return build_struct_from_row(ResourceAmounts, row)
 
 
 def record_model_hold(database: sqlite3.Connection, hold: ModelHold) -> None:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from msgspec import Struct
 
 from memorist.errors import StoreError
-from memorist.platforms.file_locks import find_lock_refusal
-from memorist.platforms.regular_files import find_access_refusal
+from memorist.platforms.file_locks import find_folder_locking_problem
+from memorist.platforms.regular_files import find_error_preventing_write
 from memorist.platforms.storage_errors import describe_storage_error
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _explain_lock(path: Path) -> str:
     """Why a database is locked, as far as the system tells: SQLite takes a file system without
     locks for another process that holds one.
     """
-    if refusal := find_lock_refusal(path.parent):
+    if refusal := find_folder_locking_problem(path.parent):
         return f"cannot be locked ({describe_storage_error(refusal)})"
     process = _find_lock_holder(path.with_name(f"{path.name}-shm")) or _find_lock_holder(path)
     return f"is locked by process {process}" if process else "is locked by another process"
@@ -256,7 +256,7 @@ def explain_database_error(path: Path, error: Exception) -> str:
     """
     if isinstance(error, OSError):
         return describe_storage_error(error)
-    refusal = find_access_refusal(path)
+    refusal = find_error_preventing_write(path)
     return describe_storage_error(refusal) if refusal else f"{error}; check the folder's space"
 
 
@@ -270,11 +270,11 @@ def is_unwritable_error(error: sqlite3.Error | OSError, path: Path) -> bool:
     if isinstance(error, OSError):
         return error.errno in DISK_ERRORS or isinstance(error, FileExistsError)
     return any(word in str(error) for word in _UNWRITABLE_WORDS) or (
-        "unable to open" in str(error) and find_access_refusal(path) is not None
+        "unable to open" in str(error) and find_error_preventing_write(path) is not None
     )
 
 
-def is_storage_failure(error: BaseException | None) -> bool:
+def is_database_or_disk_error(error: BaseException | None) -> bool:
     """Whether an error comes from a disk or a database that refuses everybody, rather than from
     one session that another process has open.
     """

@@ -119,7 +119,7 @@ class SqliteStateDatabase:
         return int(self._now())
 
     def register_worker(self, name: str) -> None:
-        """Nothing is to be done: the name tells the process (`name_current_process`)."""
+        """Nothing is to be done: the name tells the process (`build_unique_process_name`)."""
 
     def is_worker_dead(self, name: str) -> bool:
         """Whether the process of this name is dead: a file is one machine's."""
@@ -195,7 +195,7 @@ def open_state_database(setting: str, database: Path, *, waits_once: bool = Fals
     """Open the state: the file `database` for `sqlite`, a server for `postgresql://…`. A file that
     `waits_once` is a `WaitOnceConnection`. Raises SettingsError and StoreError.
     """
-    if not is_shared_state_setting(setting):
+    if not is_server_database_setting(setting):
         return open_sqlite_state(database, waits_once=waits_once)
     try:
         module = import_module("memorist.store.postgres")
@@ -207,7 +207,7 @@ def open_state_database(setting: str, database: Path, *, waits_once: bool = Fals
     return state
 
 
-def is_shared_state_setting(setting: str) -> bool:
+def is_server_database_setting(setting: str) -> bool:
     """Whether the setting names a server shared by several machines. Raises SettingsError for a
     value that is neither that nor `sqlite`.
     """

@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 import zstandard
 
-from memorist.core.text_analysis import find_wide_encoding
+from memorist.core.text_analysis import detect_utf16_or_utf32_mark
 from memorist.errors import UnreadableSession
 from memorist.formats.transcript_format import RawTranscriptLine, TranscriptEntry, read_session
 
@@ -43,7 +43,7 @@ class _LineSource(Protocol):
     def __iter__(self) -> Iterator[bytes]: ...
 
 
-class DecodedLineFile:
+class UnpackedUtf8Lines:
     """The lines of a file, as `memorist.formats.transcript_format.Lines`: every `iter()` opens it
     again at its start.
 
@@ -91,7 +91,7 @@ def _open_source(path: Path, limit: int, stack: ExitStack) -> tuple[_LineSource,
         )
         stream = stack.enter_context(io.BufferedReader(unpacked, _UNPACKED_BUFFER))
         start, bounded = stream.peek(4)[:4], False
-    if encoding := find_wide_encoding(start):
+    if encoding := detect_utf16_or_utf32_mark(start):
         text = io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
         return _RecodedLines(stack.enter_context(text)), False
     return stream, bounded
@@ -157,4 +157,4 @@ def read_transcript(path: Path) -> Iterator[TranscriptEntry]:
     UnreadableSession.
     """
     if path.exists() and path.stat().st_size:
-        yield from read_session(DecodedLineFile(path))
+        yield from read_session(UnpackedUtf8Lines(path))

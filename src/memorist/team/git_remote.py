@@ -40,10 +40,10 @@ from memorist.team.team_remote import (
     MAX_NAME_CHARACTERS,
     MAX_REVISIONS,
     ChangeAuthor,
+    LastSeenRemoteState,
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteVersion,
 )
 
 REVISION_LOG_OPTIONS = ("--format=%x01%h%x00%an%x00%at", "--name-status", "--no-renames", "-z")
@@ -76,7 +76,7 @@ def parse_revisions(output: bytes, prefix: str) -> tuple[MemoryRevision, ...]:
     return tuple(found)
 
 
-def is_url_on_this_machine(url: str) -> bool:
+def is_local_folder_url(url: str) -> bool:
     """Whether Git reads the address as a folder: `file:`, or no scheme and no host in front of a
     colon; a letter, a colon and a backslash are a disk of Windows.
     """
@@ -107,7 +107,7 @@ _BEHIND_MESSAGES = (
 _IDENTITY = "memorist <memorist@localhost>"
 
 
-class TeamBranch(Struct, frozen=True, kw_only=True):
+class TeamBranchConfiguration(Struct, frozen=True, kw_only=True):
     """Which branch of which remote, and the folder on it."""
 
     url: str
@@ -128,7 +128,10 @@ class GitRemote:
     """One team's branch. Raises SettingsError for an unusable address, branch or folder."""
 
     def __init__(
-        self, mirror: Path, branch: TeamBranch, environment: Mapping[str, str] | None = None
+        self,
+        mirror: Path,
+        branch: TeamBranchConfiguration,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         if (
             not _BRANCH.match(branch.branch)
@@ -150,7 +153,7 @@ class GitRemote:
         address = strip_url_credentials_in_text(branch.url)
         self.name = f"git:{address} ({branch.branch}:{branch.folder or '/'})"
 
-    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
+    def fetch_listing(self, known_state: LastSeenRemoteState) -> RemoteListing | None:
         """Fetch the listing; None if the branch is at the known commit.
 
         A branch that does not exist yet is empty.
@@ -174,7 +177,7 @@ class GitRemote:
                     f"with `memorist team pull --from-scratch`"
                 )
             self._tip, self._there = "", {}
-            return RemoteListing(state=RemoteVersion(id=self.name), checksums={})
+            return RemoteListing(state=LastSeenRemoteState(id=self.name), checksums={})
         self._git(
             "fetch",
             "--quiet",
@@ -185,7 +188,7 @@ class GitRemote:
         )
         return self._build_listing(known_state)
 
-    def _build_listing(self, seen: RemoteVersion) -> RemoteListing:
+    def _build_listing(self, seen: LastSeenRemoteState) -> RemoteListing:
         tip = self._git("rev-parse", _REMOTE_REF).strip().decode("ascii", "replace")
         if seen.version and not self._is_ancestor(seen.version, tip):
             raise RemoteRolledBack(
@@ -199,7 +202,7 @@ class GitRemote:
         self._tip, self._there = tip, there
         names = now.blobs.keys() | now.problems.keys()
         return RemoteListing(
-            state=RemoteVersion(id=self.name, version=tip, tag=tip),
+            state=LastSeenRemoteState(id=self.name, version=tip, tag=tip),
             checksums=there,
             deleted=frozenset(before.blobs.keys() - names),
             sizes={key: len(self._texts[now.blobs[key][0]].encode()) for key in there},
@@ -282,16 +285,18 @@ class GitRemote:
             key: by_digest[self._there[key]] for key in keys if self._there.get(key) in by_digest
         }
 
-    def push_changes(self, changes: Mapping[str, RemoteChange], _: RemoteVersion) -> RemoteVersion:
+    def push_changes(
+        self, changes: Mapping[str, RemoteChange], _: LastSeenRemoteState
+    ) -> LastSeenRemoteState:
         """Add one commit on top of the last seen one, and push it; the push is refused if another
         was faster.
         """
         if self._tip and not self._there:
-            self._build_listing(RemoteVersion())
+            self._build_listing(LastSeenRemoteState())
         if any(self._there.get(key, "") != change.was for key, change in changes.items()):
             raise RemoteChanged(f"somebody changed the same memory at {self.name}")
         self._git("fast-import", "--quiet", "--force", given=self._import_stream(changes))
-        local = is_url_on_this_machine(self._branch.url)
+        local = is_local_folder_url(self._branch.url)
         # A remote on this machine would run its hooks as us.
         quiet = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if local else ()
         pushed = self._run(
@@ -308,7 +313,7 @@ class GitRemote:
             raise self._push_error((pushed.stdout + pushed.stderr).decode("utf-8", "replace"))
         self._git("update-ref", _REMOTE_REF, _NEXT_REF)
         return self._build_listing(
-            RemoteVersion()
+            LastSeenRemoteState()
         ).state  # the commit stands on the one that was looked at, so that nothing lies between
 
     def _push_error(self, said: str) -> RemoteError:

@@ -117,7 +117,7 @@ class LocalTeamSnapshot(Struct, frozen=True, kw_only=True):
         return LocalSharedMemory(self.data[key], self.texts[key]) if key in self.data else None
 
 
-class LocalTeamFolder:
+class ProjectTeamFolderReader:
     """One project's team folder. Unchanged files are not read again."""
 
     def __init__(self, memory: AutoMemory, files: FileSystem, limit: int) -> None:

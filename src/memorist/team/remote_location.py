@@ -21,7 +21,7 @@ from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import read_json_if_valid
 from memorist.store.home_layout import TeamStateLayout
-from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
+from memorist.team.git_remote import GitRemote, TeamBranchConfiguration, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import derive_space_name_from_remote
 from memorist.team.team_remote import TeamRemote
@@ -87,7 +87,7 @@ def open_remote(
     if remote.startswith(_GIT_PREFIX):
         address = remote.removeprefix(_GIT_PREFIX)
         plain = address.replace("-", "").replace("_", "").isalnum()
-        branch = TeamBranch(
+        branch = TeamBranchConfiguration(
             url=find_project_remote(root, address) if plain else address,
             project=root,
             branch=location.branch or settings.branch,

@@ -11,7 +11,7 @@ import hashlib
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_memory_file, with_header
+from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_memory_file, with_header_values
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import find_secrets
@@ -30,7 +30,7 @@ def to_shared_text(data: bytes) -> str:
     """Return a file's shared text. Raises UnicodeDecodeError if it is not UTF-8. Idempotent."""
     topic = parse_memory_file("memory.md", data.decode("utf-8").encode())
     status = topic.provenance.status
-    bare = with_header(
+    bare = with_header_values(
         topic,
         {MEMORIST_KEY: {"status": status} if status == "superseded" else None, _PIN_KEY: None},
     )
@@ -47,7 +47,7 @@ def build_local_file_keeping_pin(text: str, before: bytes | None) -> bytes:
     pinned = before is not None and parse_memory_file("memory.md", before).pinned
     if pinned:
         return encode_file_text_as_utf8(
-            with_header(
+            with_header_values(
                 parse_memory_file("memory.md", encode_file_text_as_utf8(text)), {_PIN_KEY: "true"}
             ).text()
         )

@@ -29,10 +29,10 @@ from memorist.errors import (
 from memorist.team.team_protocol import (
     MAX_RESPONSE_BYTES,
     SPACE_PATTERN,
-    TeamChangesReceipt,
+    TeamChangeHistory,
+    TeamChangesAppliedReceipt,
     TeamChangesRequest,
     TeamListing,
-    TeamLog,
     TeamRefusal,
     TeamTextChange,
     TeamTexts,
@@ -44,10 +44,10 @@ from memorist.team.team_remote import (
     MAX_NAME_CHARACTERS,
     MAX_REVISIONS,
     ChangeAuthor,
+    LastSeenRemoteState,
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteVersion,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ServerAccess(Struct, frozen=True, kw_only=True):
     retries: int = 3
 
 
-class ServerStatus(Struct, frozen=True):
+class TeamServerStatus(Struct, frozen=True):
     """A server's answer to a probe: whether it accepts writes, and its clock (seconds since the
     epoch; None if not reported).
     """
@@ -146,7 +146,7 @@ class ServerRemote:
             f"{parts.path.rstrip('/')} ({access.space})"
         )
 
-    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
+    def fetch_listing(self, known_state: LastSeenRemoteState) -> RemoteListing | None:
         """Fetch the listing; None if nothing changed."""
         headers = {"if-none-match": known_state.tag} if known_state.tag else {}
         answer = self._request("GET", self._path, headers=headers)
@@ -171,7 +171,7 @@ class ServerRemote:
             if entry.hash and is_checksum_or_empty(entry.hash)
         }
         return RemoteListing(
-            state=RemoteVersion(
+            state=LastSeenRemoteState(
                 id=view.id, version=str(view.version), tag=build_entity_tag(view.id, view.version)
             ),
             checksums=there,
@@ -207,7 +207,7 @@ class ServerRemote:
         """List changes as the server recorded them."""
         of_one = f"?key={quote(key, safe='')}" if key else ""
         answer = self._request("GET", f"{self._path}/log{of_one}")
-        changes = self._decode_response(answer, TeamLog).changes[:MAX_REVISIONS]
+        changes = self._decode_response(answer, TeamChangeHistory).changes[:MAX_REVISIONS]
         return tuple(
             MemoryRevision(
                 key=each.key,
@@ -219,8 +219,8 @@ class ServerRemote:
         )
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
-    ) -> RemoteVersion:
+        self, changes: Mapping[str, RemoteChange], known_state: LastSeenRemoteState
+    ) -> LastSeenRemoteState:
         """Apply all changes or none.
 
         If a response is lost it is open whether they were applied; the retry is then refused as
@@ -230,17 +230,17 @@ class ServerRemote:
             {key: TeamTextChange(change.text, change.was) for key, change in changes.items()}
         )
         answer = self._request("PUT", self._path, body)
-        done = self._decode_response(answer, TeamChangesReceipt)
+        done = self._decode_response(answer, TeamChangesAppliedReceipt)
         if not 0 <= done.version < _MAX_VERSION or done.id != known_state.id:
-            return RemoteVersion(id=known_state.id, version=known_state.version)
+            return LastSeenRemoteState(id=known_state.id, version=known_state.version)
         alone = known_state.version.isdigit() and done.version == int(known_state.version) + 1
-        return RemoteVersion(
+        return LastSeenRemoteState(
             id=done.id,
             version=str(done.version),
             tag=build_entity_tag(done.id, done.version) if alone else "",
         )
 
-    def check_access(self) -> ServerStatus:
+    def check_access(self) -> TeamServerStatus:
         """Check once, by an empty change, whether it answers and accepts writes.
 
         Raises RemoteError.
@@ -255,7 +255,7 @@ class ServerRemote:
             raise RemoteUnavailable(
                 f"{self.name} cannot be reached ({str(error) or type(error).__name__})"
             ) from error
-        return ServerStatus(written.status == 200, _parse_date(looked.date))
+        return TeamServerStatus(written.status == 200, _parse_date(looked.date))
 
     def close(self) -> None:
         """Nothing to close."""

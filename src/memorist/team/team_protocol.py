@@ -2,8 +2,8 @@
 
     GET  (If-None-Match)               200 TeamListing and an entity tag, or 304
     POST /read TeamTextsRequest        200 TeamTexts
-    GET  /log?key=NAME                 200 TeamLog, newest first; without a name of all memories
-    PUT  TeamChangesRequest (If-Match) 200 TeamChangesReceipt, or 412 TeamRefusal with the
+    GET  /log?key=NAME                 200 TeamChangeHistory, newest first; of all without a name
+    PUT  TeamChangesRequest (If-Match) 200 TeamChangesAppliedReceipt, or 412 TeamRefusal with the
                                        current checksums
 
 Refusals: 400 (malformed, a bad name), 401, 403, 404, 412, 413 (too large, too many), 421
@@ -29,7 +29,7 @@ SPACE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _CHECKSUM = re.compile(r"(?:sha256:[0-9a-f]{64})?\Z")
 
 
-class TeamEntry(Struct, frozen=True):
+class SharedMemoryChecksum(Struct, frozen=True):
     """One memory: checksum and bytes."""
 
     hash: str
@@ -41,7 +41,7 @@ class TeamListing(Struct, frozen=True, kw_only=True):
 
     id: str
     version: int
-    entries: dict[str, TeamEntry]
+    entries: dict[str, SharedMemoryChecksum]
     deleted: list[str] = field(default_factory=list, name="gone")
     by: dict[str, tuple[str, int]] = {}
     """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""
@@ -59,7 +59,7 @@ class LoggedMemoryChange(Struct, frozen=True, kw_only=True):
     deleted: bool = False
 
 
-class TeamLog(Struct, frozen=True):
+class TeamChangeHistory(Struct, frozen=True):
     """Changes, newest first."""
 
     changes: list[LoggedMemoryChange]
@@ -90,7 +90,7 @@ class TeamChangesRequest(Struct, frozen=True):
     changes: dict[str, TeamTextChange]
 
 
-class TeamChangesReceipt(Struct, frozen=True, kw_only=True):
+class TeamChangesAppliedReceipt(Struct, frozen=True, kw_only=True):
     """The changes were applied."""
 
     id: str

@@ -24,7 +24,7 @@ MAX_NAME_CHARACTERS = 100
 """Characters of a user's name. Our choice."""
 
 
-class RemoteVersion(Struct, frozen=True, kw_only=True):
+class LastSeenRemoteState(Struct, frozen=True, kw_only=True):
     """A remote's state when last seen. `version` is the remote's own mark: a number, or a
     commit.
     """
@@ -58,7 +58,7 @@ class MemoryRevision(Struct, frozen=True, kw_only=True):
 class RemoteListing(Struct, frozen=True, kw_only=True):
     """What a remote holds now, by name: checksums, not texts."""
 
-    state: RemoteVersion
+    state: LastSeenRemoteState
     checksums: dict[str, str]
     """Name to checksum of the shared text."""
     deleted: frozenset[str] = frozenset()
@@ -97,7 +97,7 @@ class TeamRemote(Protocol):
         """Display name, without user name or token."""
         ...
 
-    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
+    def fetch_listing(self, known_state: LastSeenRemoteState) -> RemoteListing | None:
         """Fetch the listing; None if nothing changed since `known_state`.
 
         Raises RemoteWentBack if it is older than that state.
@@ -109,8 +109,8 @@ class TeamRemote(Protocol):
         ...
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
-    ) -> RemoteVersion:
+        self, changes: Mapping[str, RemoteChange], known_state: LastSeenRemoteState
+    ) -> LastSeenRemoteState:
         """Apply all of the changes or none; return the remote's new state, with an entity tag if no
         other change was made since the last listing.
 
@@ -164,7 +164,7 @@ Our choice: no user reads more, and the remote has them.
 """
 
 
-class AuthorHistoryFile:
+class TeamMemoryAuthorsFile:
     """The authors of one project. An unreadable file counts as empty."""
 
     def __init__(self, where: TeamStateLayout, files: FileSystem) -> None:

@@ -39,11 +39,11 @@ from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,
     LoggedMemoryChange,
-    TeamChangesReceipt,
+    SharedMemoryChecksum,
+    TeamChangeHistory,
+    TeamChangesAppliedReceipt,
     TeamChangesRequest,
-    TeamEntry,
     TeamListing,
-    TeamLog,
     TeamRefusal,
     TeamTextChange,
     TeamTexts,
@@ -164,7 +164,8 @@ class TeamApplication:
             return Response(status_code=304, headers={"etag": build_entity_tag(*mark)})
         found = await run_in_threadpool(self._store.read_or_create_snapshot, space)
         entries = {
-            key: TeamEntry(checksum, size) for key, (checksum, size) in found.entries.items()
+            key: SharedMemoryChecksum(checksum, size)
+            for key, (checksum, size) in found.entries.items()
         }
         view = TeamListing(
             id=found.id,
@@ -195,7 +196,7 @@ class TeamApplication:
             lambda: self._store.list_revisions(space, key, most=MAX_REVISIONS)
         )
         return _json_response(
-            TeamLog(
+            TeamChangeHistory(
                 [
                     LoggedMemoryChange(
                         key=each.key,
@@ -237,9 +238,9 @@ class TeamApplication:
             )
         mark = await run_in_threadpool(self._store.find_team_id_and_version, space)
         return _json_response(
-            TeamChangesReceipt(id=mark[0], version=mark[1])
+            TeamChangesAppliedReceipt(id=mark[0], version=mark[1])
             if mark
-            else TeamChangesReceipt(id="", version=0)
+            else TeamChangesAppliedReceipt(id="", version=0)
         )
 
     def _judge_change(self, key: str, change: TeamTextChange) -> TeamMemoryWrite:

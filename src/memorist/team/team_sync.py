@@ -38,8 +38,8 @@ from memorist.store.process_lock import hold_lock
 from memorist.team.local_team_folder import (
     IncomingTeamChanges,
     LocalSharedMemory,
-    LocalTeamFolder,
     LocalTeamSnapshot,
+    ProjectTeamFolderReader,
     add_received_or_merged_text,
     plan_conflict_copy,
 )
@@ -52,11 +52,11 @@ from memorist.team.shared_memory_form import (
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
-    AuthorHistoryFile,
+    LastSeenRemoteState,
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteVersion,
+    TeamMemoryAuthorsFile,
     TeamRemote,
     split_changes_into_batches,
 )
@@ -86,9 +86,9 @@ class TeamSync:
         self._files = files
         self._settings = settings
         self._layout = memory.layout.team_layout
-        self._local = LocalTeamFolder(memory, files, settings.entry_bytes)
+        self._local = ProjectTeamFolderReader(memory, files, settings.entry_bytes)
         self._base_texts = BaseTextStore(self._layout, files)
-        self._authors = AuthorHistoryFile(self._layout, files)
+        self._authors = TeamMemoryAuthorsFile(self._layout, files)
 
     @property
     def folder(self) -> Path:
@@ -113,7 +113,7 @@ class TeamSync:
         absent = {TEAM_PREFIX + key for key, each in found.keys.items() if each.here} - present
         missing = absent - find_deliberately_deleted_paths(self._memory.folder.history, absent)
         keys = {key: each for key, each in found.keys.items() if TEAM_PREFIX + key not in missing}
-        return replace(found, keys=keys, seen=RemoteVersion() if missing else found.seen)
+        return replace(found, keys=keys, seen=LastSeenRemoteState() if missing else found.seen)
 
     def plan_pending_sends(self) -> TeamSyncSteps:
         """Plan what would be sent now, by what the last run knew of the remote."""
@@ -160,7 +160,7 @@ class TeamSync:
         if self._memory.settings.policy == "off":
             return replace(report, remarks=("auto_memory.policy is off: nothing is taken",))
         state = self.load_state()
-        found = self._fetch_listing(RemoteVersion() if from_scratch else state.seen)
+        found = self._fetch_listing(LastSeenRemoteState() if from_scratch else state.seen)
         look = found or RemoteListing(state=state.seen, checksums=_remote_checksums(state))
         if found is not None:
             self._authors.record_listing(found, self._list_revisions())
@@ -213,7 +213,7 @@ class TeamSync:
             steps,
         )
 
-    def _fetch_listing(self, seen: RemoteVersion) -> RemoteListing | None:
+    def _fetch_listing(self, seen: LastSeenRemoteState) -> RemoteListing | None:
         look = self.remote.fetch_listing(seen)
         if look is not None and len(look.checksums) > MAX_KEYS:
             raise RemoteRolledBack(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from memorist.team.team_remote import RemoteVersion
+from memorist.team.team_remote import LastSeenRemoteState
 
 MASS_DELETION_COUNT = 10
 """So many deletions at once, of at least half of what is shared, wait for the user: a vanished
@@ -29,7 +29,7 @@ class TeamSyncState(Struct, frozen=True, kw_only=True):
     """The state saved between two runs."""
 
     remote: str = ""
-    seen: RemoteVersion = RemoteVersion()
+    seen: LastSeenRemoteState = LastSeenRemoteState()
     keys: dict[str, SyncedMemory] = {}
     conflict_copies: dict[str, str] = field(default_factory=dict, name="beside")
     """Names of conflict copies, and of the memory each belongs to."""

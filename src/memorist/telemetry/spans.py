@@ -26,7 +26,7 @@ from memorist.events import (
     TeamFailed,
     TeamSynced,
 )
-from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt
+from memorist.forks.fork_spec import ForkOutcome, ForkRequestMeasurements, Receipt
 from memorist.models.model_choice import get_model_wire_name
 from memorist.safety.secrets import redact
 from memorist.settings import TelemetrySettings
@@ -115,7 +115,7 @@ def build_fork_request_spans(
     return tuple(_build_request_span(each, receipt, session) for each in receipt.sent)
 
 
-def _build_request_span(sent: ForkRequestRecord, receipt: Receipt, session: str) -> Span:
+def _build_request_span(sent: ForkRequestMeasurements, receipt: Receipt, session: str) -> Span:
     model = _model_name(receipt.model)
     values: dict[str, AttributeValue | None] = {
         "gen_ai.operation.name": REQUEST_OPERATION,

@@ -11,7 +11,7 @@ from copy import deepcopy
 from pathlib import Path
 
 from memorist.core.messages import JsonObject
-from memorist.errors import ModelRefused, ModelTimeout, StoreError, WriteConflict
+from memorist.errors import ModelRequestRejected, ModelTimeout, StoreError, WriteConflict
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import FileSystem, Model, Reply, Request
 
@@ -87,7 +87,7 @@ async def _check_refusals(model: Model, body: JsonObject) -> None:
     other = "openai_chat" if model.format != "openai_chat" else "anthropic"
     try:
         await model.send(Request(format=other, body=body, timeout_seconds=MAX_CALL_SECONDS))
-    except ModelRefused:
+    except ModelRequestRejected:
         pass
     else:
         raise AssertionError("A model refuses a request of another format.")

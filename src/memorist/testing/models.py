@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from memorist.core.messages import JsonObject
-from memorist.errors import ModelRefused, ModelTimeout
+from memorist.errors import ModelRequestRejected, ModelTimeout
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure, build_model_error
 from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
@@ -100,11 +100,11 @@ class ScriptedModel:
         self._ledger.forget_cache()
 
     async def send(self, request: Request) -> Reply:
-        """Play the next step. Raises the `ModelError` that it asks for, or `ModelRefused` when the
-        script is used up.
+        """Play the next step. Raises the `ModelError` that it asks for, or `ModelRequestRejected`
+        when the script is used up.
         """
         if request.format != self._format:
-            raise ModelRefused(
+            raise ModelRequestRejected(
                 f"{self._name} speaks {self._format}, and the request is in {request.format}; "
                 f"translate it first."
             )

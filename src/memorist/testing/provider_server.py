@@ -31,7 +31,7 @@ import zstandard
 from msgspec import Struct, field
 
 from memorist.core.messages import JsonObject
-from memorist.errors import ModelRefused
+from memorist.errors import ModelRequestRejected
 from memorist.ports import Request
 from memorist.testing.request_checks import WIRES
 from memorist.testing.scripted_model_state import (
@@ -46,10 +46,10 @@ from memorist.testing.steps import (
     DelayReply,
     Fail,
     Garbage,
+    GivenReplyBody,
     Hang,
     HttpError,
     InterruptedReply,
-    RawReply,
     Script,
     Step,
 )
@@ -576,7 +576,7 @@ class ScriptedServer:
             )
         try:
             step = self._tape.next_step(Request(format=spoken, body=body))
-        except ModelRefused as error:
+        except ModelRequestRejected as error:
             return self._refuse(wire, 400, str(error), None)
         return self._perform(wire, step, counted, body)
 
@@ -617,7 +617,7 @@ def _build_reply(
     reply = build_reply_body(wire, answer, build_reply_metadata(counted, answer, body))
     if isinstance(step, InterruptedReply):
         return build_broken_reply(wire, step, reply, body)
-    plain = isinstance(answer, RawReply) and answer.plain
+    plain = isinstance(answer, GivenReplyBody) and answer.plain
     return build_streamed_or_plain_reply(
         wire, reply, body, delay=step.seconds if isinstance(step, DelayReply) else 0.0, plain=plain
     )

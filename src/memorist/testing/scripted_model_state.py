@@ -12,7 +12,7 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.errors import (
     ContextTooLong,
     ModelError,
-    ModelRefused,
+    ModelRequestRejected,
     ModelTimeout,
     ModelUnavailable,
     UsageError,
@@ -24,7 +24,7 @@ from memorist.testing.request_checks import (
     build_too_long_problem,
     find_request_problem,
 )
-from memorist.testing.steps import AnswerStep, Fail, HttpError, RawReply, Script, Step
+from memorist.testing.steps import AnswerStep, Fail, GivenReplyBody, HttpError, Script, Step
 from memorist.testing.wire_formats import ReplyMetadata, estimate_output_tokens
 
 
@@ -77,10 +77,10 @@ def build_reply_metadata(
     counted: CountedRequest, step: AnswerStep, body: JsonObject
 ) -> ReplyMetadata:
     """Build the facts of a reply. A step's own usage takes precedence over the counted one."""
-    given = None if isinstance(step, RawReply) else step.usage
+    given = None if isinstance(step, GivenReplyBody) else step.usage
     usage = (
         Usage()
-        if isinstance(step, RawReply)
+        if isinstance(step, GivenReplyBody)
         else given or counted.counts.usage(estimate_output_tokens(step))
     )
     long_write = 0 if given is not None else counted.counts.cache_write_long
@@ -106,7 +106,7 @@ def convert_failure_to_http_error(failure: Fail, wire_format: str, window: int) 
             return None
         case ModelUnavailable():
             return HttpError(code=529 if wire_format == "anthropic" else 503, message=str(error))
-        case ModelRefused():
+        case ModelRequestRejected():
             return HttpError(code=400, message=str(error))
         case _:
             return HttpError(code=500, message=str(error))
@@ -121,7 +121,7 @@ class ScriptCursor:
         self._lock = Lock()
 
     def next_step(self, request: Request) -> Step:
-        """Return the step for this request. Raises `ModelRefused` when the list is used up,
+        """Return the step for this request. Raises `ModelRequestRejected` when the list is used up,
         UsageError for what is no step.
         """
         step = self._script(request) if callable(self._script) else self._take_next(self._script)
@@ -134,7 +134,7 @@ class ScriptCursor:
             number = self._next
             self._next += 1
         if number >= len(steps):
-            raise ModelRefused(
+            raise ModelRequestRejected(
                 f"The script has {len(steps)} steps and this is call {number + 1}; add "
                 f"a step to the script."
             )

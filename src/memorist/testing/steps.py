@@ -57,7 +57,7 @@ class ReplyParts(Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
 
 
-class RawReply(Struct, frozen=True, kw_only=True):
+class GivenReplyBody(Struct, frozen=True, kw_only=True):
     """The whole reply body as given, in unstreamed form.
 
     A stream is derived from it, unless `plain` asks for the body itself even when a stream is
@@ -121,7 +121,7 @@ class Garbage(Struct, frozen=True, kw_only=True):
     text: str = '{"type": "message", "content": [{'
 
 
-AnswerStep = Say | Think | CallTool | ReplyParts | RawReply
+AnswerStep = Say | Think | CallTool | ReplyParts | GivenReplyBody
 """The steps that give a whole reply."""
 
 Step = AnswerStep | Fail | HttpError | Hang | DelayReply | InterruptedReply | Garbage

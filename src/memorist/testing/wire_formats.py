@@ -15,7 +15,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.testing.steps import (
     AnswerStep,
     CallTool,
-    RawReply,
+    GivenReplyBody,
     ReplyParts,
     Say,
     Think,
@@ -106,7 +106,7 @@ def estimate_output_tokens(step: Say | Think | CallTool | ReplyParts) -> int:
 
 def build_reply_body(wire: ScriptedWire, step: AnswerStep, facts: ReplyMetadata) -> JsonObject:
     """Build the reply body of an answering step."""
-    return step.body if isinstance(step, RawReply) else wire.reply(step, facts)
+    return step.body if isinstance(step, GivenReplyBody) else wire.reply(step, facts)
 
 
 # The Messages API as the scripted model speaks it: reply bodies, their streams, errors.

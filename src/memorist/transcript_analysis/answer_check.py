@@ -11,11 +11,11 @@ import itertools
 import re
 from collections.abc import Callable, Collection
 
-from memorist.core.language_detection import detect_language
+from memorist.core.language_detection import detect_snowball_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.search_words import count_unspaced_letters
 from memorist.core.text_analysis import analyze_text
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 
 ECHO_RUN_WORDS = 4
 """Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.
@@ -105,7 +105,7 @@ _HEADING = lazy_pattern(r"^[ \t]*(?:\d+[→\t:|] ?)?#{1,6}[ \t]+(?P<text>\S.*)$"
 """A heading in Markdown, also behind the number of its line."""
 
 
-class AnswerLineCheck:
+class AnswerLineChecker:
     """Judges lines of one answer.
 
     `source` is everything that the model was shown of the session, `prompt` the words that asked,
@@ -126,9 +126,9 @@ class AnswerLineCheck:
         self._disprove = disprove
         self._said = analyze_text(said).stems
         self._said_names = len(_find_code_names(said))
-        self._language = detect_language(said)
-        self._names = NamePresence(source)
-        self._folded = NamePresence(source.casefold())
+        self._language = detect_snowball_language(said)
+        self._names = NameOccurrenceLookup(source)
+        self._folded = NameOccurrenceLookup(source.casefold())
         self._shown = source
         self._source = f" {' '.join(_words(source))} "
         self._prompt = f" {' '.join(_words(prompt))} "
@@ -170,7 +170,7 @@ class AnswerLineCheck:
         if (
             len(words) < MIN_FILE_CLAIM_WORDS
             or not near
-            or {detect_language(line), detect_language(near)} != {"english"}
+            or {detect_snowball_language(line), detect_snowball_language(near)} != {"english"}
             or len(words & analyze_text(near).stems) >= MIN_FILE_CLAIM_SHARE * len(words)
         ):
             return ""
@@ -183,7 +183,7 @@ class AnswerLineCheck:
         """
         values = [each for each in _VALUE.finditer(line)
                   if _count_digits(each[0]) >= MIN_VALUE_DIGITS]  # fmt: skip
-        if not values or detect_language(line) != "english":
+        if not values or detect_snowball_language(line) != "english":
             return ""
         return next(filter(None, (self._judge_value(line, each) for each in values)), "")
 
@@ -211,7 +211,7 @@ class AnswerLineCheck:
             not words
             or len(mentions) == MAX_FILE_MENTIONS
             or len(words & _split_words(near)) >= MIN_VALUE_SHARE * len(words)
-            or detect_language(near) != "english"
+            or detect_snowball_language(near) != "english"
         ):
             return ""
         return f"gives {value[0]} a name that it was not shown by"
@@ -227,7 +227,7 @@ class AnswerLineCheck:
             or (words and len(words & self._said) >= MIN_SAID_SHARE * len(words))
             or self.names_anything(line)
             or count_unspaced_letters(line)
-            or detect_language(line) != self._language
+            or detect_snowball_language(line) != self._language
         ):
             return ""
         return "says nothing that the session shows"
@@ -239,10 +239,10 @@ class AnswerLineCheck:
         claim = _USER_CLAIM.match(line)
         if claim is None or not self._asked:
             return ""
-        language = detect_language(self._asked)
+        language = detect_snowball_language(self._asked)
         if language == "english" and self._gives_work_to_user(line, claim.end()):
             return "tells of work of the user, of which their own words tell nothing"
-        if detect_language(line) != language:
+        if detect_snowball_language(line) != language:
             return ""
         words = analyze_text(line[claim.end() :]).stems
         shared = words & analyze_text(self._asked).stems
@@ -255,7 +255,11 @@ class AnswerLineCheck:
         theirs, in another language, or where their words are not known.
         """
         words = analyze_text(quote).stems
-        if not words or not self._asked or detect_language(quote) != detect_language(self._asked):
+        if (
+            not words
+            or not self._asked
+            or detect_snowball_language(quote) != detect_snowball_language(self._asked)
+        ):
             return ""
         if len(words & analyze_text(self._asked).stems) >= MIN_QUOTED_SHARE * len(words):
             return ""
@@ -395,7 +399,7 @@ class CoveredLineDetector:
     """Tells which lines a text says already, in whatever order of words."""
 
     def __init__(self, text: str) -> None:
-        self._names = NamePresence(text)
+        self._names = NameOccurrenceLookup(text)
         self._words = frozenset(_words(text))
 
     def covers_line(self, line: str, share: float = MIN_COVERED_SHARE) -> bool:

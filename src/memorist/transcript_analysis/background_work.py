@@ -59,7 +59,7 @@ def is_plan_path(path: str) -> bool:
     return _PLAN_PATH.search(path) is not None
 
 
-class UnfinishedBackgroundWork:
+class UnfinishedBackgroundWorkTracker:
     """Work that was started and of whose end nothing was shown yet, by the client's id."""
 
     __slots__ = ("_asked", "running")

@@ -21,7 +21,7 @@ from memorist.transcript_analysis.tool_actions import (
     CommandAction,
     ToolAction,
     find_call_kind,
-    list_questions_by_id,
+    list_question_ids_and_texts,
 )
 
 MAX_HEAD_CHARACTERS = 2_000
@@ -190,7 +190,7 @@ def parse_call_outcome(
     """
     kind = find_call_kind(action)
     filtered = isinstance(action, CommandAction) and action.is_output_filtered
-    asked = list_questions_by_id(action)
+    asked = list_question_ids_and_texts(action)
     return _parse_outcome(*ends, kind, asked, is_error=result.is_error, filtered=filtered)
 
 

@@ -35,7 +35,7 @@ MAX_COMMAND_FAILURES = 40
 """Failures kept; at twice the number resolved and older ones are dropped."""
 
 
-class CommandRecord(Struct):
+class CommandRunCounts(Struct):
     """One command as typed: how often it ran and failed, its last outcome, and the line of the
     session's file with it, 0 where that is not asked for.
     """
@@ -81,13 +81,13 @@ class CommandAndFailureLog:
     __slots__ = ("_order", "commands", "failures")
 
     def __init__(self) -> None:
-        self.commands: dict[str, CommandRecord] = {}
+        self.commands: dict[str, CommandRunCounts] = {}
         self.failures: list[RecordedFailure] = []
         self._order = 0
 
     def record_outcome(
         self, text: str, kind: str, outcome: CallOutcome, turn: int, *, escalated: bool = False
-    ) -> CommandRecord:
+    ) -> CommandRunCounts:
         """Record the outcome of a command, given in its short form; `escalated` if it ran outside
         the client's sandbox.
         """
@@ -97,7 +97,7 @@ class CommandAndFailureLog:
             if len(self.commands) >= 2 * MAX_COMMANDS:
                 kept = sorted(self.commands.values(), key=lambda each: each.order)[-MAX_COMMANDS:]
                 self.commands = {each.text: each for each in kept}
-            note = self.commands[text] = CommandRecord(text, kind, self._order)
+            note = self.commands[text] = CommandRunCounts(text, kind, self._order)
         note.order, note.last = self._order, outcome
         note.runs += 1
         if outcome.ok is False:
@@ -139,7 +139,7 @@ class CommandAndFailureLog:
             )
 
     def _resolve_failures(
-        self, key: str, note: CommandRecord, outcome: CallOutcome, *, escalated: bool
+        self, key: str, note: CommandRunCounts, outcome: CallOutcome, *, escalated: bool
     ) -> None:
         """A success resolves the open failures of the same command, and of a check that it
         covers.
@@ -171,7 +171,7 @@ class CommandAndFailureLog:
                 failure.edits[path] = None
 
 
-def _is_cure(failure: RecordedFailure, key: str, note: CommandRecord) -> bool:
+def _is_cure(failure: RecordedFailure, key: str, note: CommandRunCounts) -> bool:
     """Whether this success shows that what failed works now."""
     if failure.kind == note.kind and note.kind in _CHECKED_KINDS:
         return is_check_covered_by(note.text, failure.what, failure.line)

@@ -91,7 +91,7 @@ class FixedInvocation(Struct, frozen=True, kw_only=True):
 
     program: str
     word: str
-    """As returned by `find_unusable_word`."""
+    """As returned by `find_word_rejected_by_error`."""
     command: str
     """The call that failed."""
     error: str
@@ -132,7 +132,7 @@ def _split_words(part: str) -> list[str]:
         return head.split()
 
 
-def find_unusable_word(invocation: ProgramInvocation, error: str) -> str:
+def find_word_rejected_by_error(invocation: ProgramInvocation, error: str) -> str:
     """What of a call its error says cannot be used: an option, or the words up to the one that it
     names; the program itself where that is missing. Empty where it names nothing of the call.
     """
@@ -203,7 +203,7 @@ class InvocationLog:
         for invocation in called:
             if classify_command_purpose(_own_name(invocation.program)) == "look":
                 continue  # a file that is not there is an answer
-            if word := find_unusable_word(invocation, error):
+            if word := find_word_rejected_by_error(invocation, error):
                 last = word.rsplit(" ", 1)[-1]
                 line = next((line for line in error.splitlines() if last in line), "")
                 self._open.append(

@@ -116,7 +116,7 @@ def hash_word_runs_ignoring_numbers(text: str) -> set[WordRun]:
     ) or {hash(tuple(words))}
 
 
-class NamePresence(dict[str, bool]):
+class NameOccurrenceLookup(dict[str, bool]):
     """Tells for each name whether it occurs anywhere in a text, alone or within a longer word.
     Caches its answers.
 

@@ -10,7 +10,11 @@ from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
 
-from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens, to_comparable_names
+from memorist.core.text_analysis import (
+    analyze_text,
+    estimate_o200k_tokens,
+    normalize_names_for_comparison,
+)
 
 NAME_WEIGHT = 1.5
 """Value of a new identifier, in new words."""
@@ -52,7 +56,7 @@ class NoteLine(Struct, frozen=True, gc=False):
     is_table: bool = False
 
 
-def build_note_line(
+def build_weighted_note_line(
     section: str, text: str, order: tuple[int, ...], weight: float = 1.0, *, must: bool = False
 ) -> NoteLine:
     """Build a line from this text."""
@@ -65,7 +69,7 @@ def _weigh_text(text: str) -> tuple[frozenset[str], frozenset[str], int]:
     found = analyze_text(text)
     return (
         found.stems,
-        to_comparable_names(found.names),
+        normalize_names_for_comparison(found.names),
         estimate_o200k_tokens(text) + LINE_OVERHEAD_TOKENS,
     )
 

@@ -183,7 +183,7 @@ def _weigh_statements(source: str, text: str) -> tuple[tuple[str, AnalyzedSenten
     """The sentences of a text that are worth keeping, each with its kind and weight."""
     kept = []
     for phrase in extract_prose_sentences(text, tables=source == SAID):
-        kind = source if phrase.is_table else refine_or_reject_sentence_source(source, phrase.text)
+        kind = source if phrase.is_table else refine_or_drop_sentence_category(source, phrase.text)
         if not kind:
             continue
         found = analyze_raw_sentence(phrase)
@@ -228,7 +228,7 @@ _SUMMARY_FRAME = lazy_pattern(
 """What a client puts around every summary."""
 
 
-def refine_or_reject_sentence_source(source: str, text: str) -> str:
+def refine_or_drop_sentence_category(source: str, text: str) -> str:
     """The source, refined by how the sentence begins; empty for what is not worth keeping."""
     if source == SAID:
         if _REACTION.match(text):

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 from memorist.transcript_analysis.command_lines import split_chained_commands
-from memorist.transcript_analysis.command_log import CommandRecord
+from memorist.transcript_analysis.command_log import CommandRunCounts
 from memorist.transcript_analysis.session_file_log import FileRecord
 from memorist.transcript_analysis.transcript_ledger import SessionActions
 
@@ -214,7 +214,7 @@ class OutcomeClaimCheck:
         return ""
 
 
-def _list_runs(commands: Iterable[CommandRecord], kind: str) -> list[CommandRecord]:
+def _list_runs(commands: Iterable[CommandRunCounts], kind: str) -> list[CommandRunCounts]:
     """The commands of a kind of which the outcome is known, in the order of their last run. Where
     one of several joined ones failed, it is not known which.
     """
@@ -229,11 +229,11 @@ def _list_runs(commands: Iterable[CommandRecord], kind: str) -> list[CommandReco
     return sorted(known, key=lambda each: each.order)
 
 
-def _has_failed(command: CommandRecord) -> bool:
+def _has_failed(command: CommandRunCounts) -> bool:
     return command.last is not None and command.last.ok is False
 
 
-def _contradict(runs: list[CommandRecord], what: str, *, says_passes: bool) -> str:
+def _contradict(runs: list[CommandRunCounts], what: str, *, says_passes: bool) -> str:
     """What the runs of a check prove against a claim about it. A failure is disproved only where
     each run counted what passed: a success may be that of a pipe behind it.
     """

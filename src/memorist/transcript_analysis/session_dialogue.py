@@ -28,7 +28,7 @@ from memorist.transcript_analysis.note_sentence_pool import (
     SAID,
     NoteSentenceCandidate,
     NoteSentencePool,
-    refine_or_reject_sentence_source,
+    refine_or_drop_sentence_category,
 )
 from memorist.transcript_analysis.turn_log import TurnLog
 
@@ -222,6 +222,6 @@ def _brief_statement(text: str) -> str:
     word or two.
     """
     words = shorten_to_one_line(text, _ANSWER_LENGTH)
-    if words.count(" ") >= _FEW_SPACES and refine_or_reject_sentence_source(SAID, words) == SAID:
+    if words.count(" ") >= _FEW_SPACES and refine_or_drop_sentence_category(SAID, words) == SAID:
         return words
     return ""

@@ -287,7 +287,7 @@ _STATUS = lazy_pattern(
 )
 
 
-def parse_git_status(text: str) -> tuple[str, ...]:
+def list_git_status_files(text: str) -> tuple[str, ...]:
     """The files that a `git status` lists."""
     found = (match for line in text.split("\n")[:80] if (match := _STATUS.match(line)))
     return tuple(

@@ -13,9 +13,9 @@ from msgspec import Struct
 from memorist.core.apply_patch import FileEdit, find_patch_edits, find_patch_edits_in_command
 from memorist.core.file_edits import (
     MAX_INPUT_VALUE_CHARACTERS,
+    cut_string_or_empty,
     find_file_edits,
     find_file_path_in_tool_input,
-    to_limited_input_text,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
@@ -229,11 +229,11 @@ def _parse_action(call: ToolUse) -> ToolAction:
         return _parse_script(call.arguments[:MAX_INPUT_VALUE_CHARACTERS])
     if lower == "apply_patch":
         patch = (
-            to_limited_input_text(given.get("input"))
-            or to_limited_input_text(given.get("patch"))
-            or to_limited_input_text(given.get("patchText"))
-            or to_limited_input_text(given.get("command"))  # as Codex tells its hooks
-            or to_limited_input_text(call.arguments)
+            cut_string_or_empty(given.get("input"))
+            or cut_string_or_empty(given.get("patch"))
+            or cut_string_or_empty(given.get("patchText"))
+            or cut_string_or_empty(given.get("command"))  # as Codex tells its hooks
+            or cut_string_or_empty(call.arguments)
         )
         return ChangeAction(find_patch_edits(patch))
     if lower in _IGNORED_TOOLS:
@@ -261,7 +261,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         classify_command_purpose(short),
         () if changes else find_printed_files(command),
         changes,
-        to_limited_input_text(source.get("description"))[:120],
+        cut_string_or_empty(source.get("description"))[:120],
         asks_for_sandbox_escape((arguments or "")[:MAX_INPUT_VALUE_CHARACTERS]),
         filters_check_output(command),
     )
@@ -287,7 +287,7 @@ def _parse_file_action(name: str, inputs: JsonObject) -> ToolAction | None:
     if name in _SEARCH_TOOLS:
         what = next(
             (
-                to_limited_input_text(inputs[key])
+                cut_string_or_empty(inputs[key])
                 for key in ("pattern", "query", "url", "include")
                 if inputs.get(key)
             ),
@@ -302,31 +302,30 @@ def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
     if name in ("todowrite", "update_plan"):
         return TaskListAction(
             _parse_tasks(inputs.get("todos", inputs.get("plan"))),
-            to_limited_input_text(inputs.get("explanation"))[:400],
+            cut_string_or_empty(inputs.get("explanation"))[:400],
         )
     if name in ("taskcreate", "taskupdate"):
         return TaskUpdateAction(
-            to_limited_input_text(inputs.get("subject")),
-            to_limited_input_text(inputs.get("status")),
-            to_limited_input_text(inputs.get("taskId")),
+            cut_string_or_empty(inputs.get("subject")),
+            cut_string_or_empty(inputs.get("status")),
+            cut_string_or_empty(inputs.get("taskId")),
         )
     if name in ("askuserquestion", "request_user_input", "question"):
         return _parse_questions(inputs.get("questions"))
     if name in ("exitplanmode", "exit_plan_mode"):
         return ProposePlanAction(
-            to_limited_input_text(inputs.get("plan"))
-            or to_limited_input_text(inputs.get("summary"))
+            cut_string_or_empty(inputs.get("plan")) or cut_string_or_empty(inputs.get("summary"))
         )
     if name in _AGENT_TOOLS:
-        first = to_limited_input_text(inputs.get("description")) or to_limited_input_text(
+        first = cut_string_or_empty(inputs.get("description")) or cut_string_or_empty(
             inputs.get("skill")
         )
-        second = to_limited_input_text(inputs.get("args"))
+        second = cut_string_or_empty(inputs.get("args"))
         return DelegateAction(
             (
                 f"{first} {second}".strip()
-                or to_limited_input_text(inputs.get("prompt"))
-                or to_limited_input_text(inputs.get("message"))
+                or cut_string_or_empty(inputs.get("prompt"))
+                or cut_string_or_empty(inputs.get("message"))
             )[:200]
         )
     return None
@@ -338,8 +337,8 @@ def _parse_tasks(value: object) -> tuple[TaskItem, ...]:
     items = [item for item in value[:40] if isinstance(item, dict)]
     pairs = [
         (
-            to_limited_input_text(item.get("content")) or to_limited_input_text(item.get("step")),
-            to_limited_input_text(item.get("status")),
+            cut_string_or_empty(item.get("content")) or cut_string_or_empty(item.get("step")),
+            cut_string_or_empty(item.get("status")),
         )
         for item in items
     ]
@@ -351,9 +350,9 @@ def _parse_questions(value: object) -> AskUserAction:
         [item for item in value[:8] if isinstance(item, dict)] if isinstance(value, list) else []
     )
     asked = [
-        (text, to_limited_input_text(item.get("id")))
+        (text, cut_string_or_empty(item.get("id")))
         for item in items
-        if (text := to_limited_input_text(item.get("question"))[:300])
+        if (text := cut_string_or_empty(item.get("question"))[:300])
     ]
     return AskUserAction(tuple(text for text, _ in asked), tuple(id for _, id in asked))
 
@@ -369,7 +368,7 @@ def find_call_kind(action: ToolAction | None) -> str:
             return "file"
 
 
-def list_questions_by_id(action: ToolAction | None) -> tuple[tuple[str, str], ...]:
+def list_question_ids_and_texts(action: ToolAction | None) -> tuple[tuple[str, str], ...]:
     """The questions that a call asks the user, each behind its id."""
     if not isinstance(action, AskUserAction):
         return ()

@@ -21,7 +21,7 @@ from memorist.formats.host_markup import is_interruption_notice, strip_host_mark
 from memorist.safety.secrets import redact
 from memorist.transcript_analysis.background_work import (
     UnfinishedBackgroundCalls,
-    UnfinishedBackgroundWork,
+    UnfinishedBackgroundWorkTracker,
     is_plan_path,
 )
 from memorist.transcript_analysis.call_outcome import (
@@ -47,7 +47,7 @@ from memorist.transcript_analysis.note_sentence_pool import (
     THOUGHT,
 )
 from memorist.transcript_analysis.session_dialogue import ANSWERING, SessionDialogue
-from memorist.transcript_analysis.session_file_log import SessionFileLog, parse_git_status
+from memorist.transcript_analysis.session_file_log import SessionFileLog, list_git_status_files
 from memorist.transcript_analysis.tool_actions import (
     AskUserAction,
     ChangeAction,
@@ -113,7 +113,7 @@ class SessionActions:
         """The newest plan that the user was shown and did not refuse."""
         self.plan_path = ""
         """The file that holds the newest plan, where one does."""
-        self.background = UnfinishedBackgroundWork()
+        self.background = UnfinishedBackgroundWorkTracker()
         self.has_unseen_work = False
         """Whether a sub-agent, a tool of which nothing is known, or an earlier part of the session
         that only a summary tells of, may have changed files.
@@ -271,7 +271,7 @@ class SessionActions:
         if action.kind != "look":
             return
         if "status" in action.short_command:
-            self.dirty = parse_git_status(ends[0])
+            self.dirty = list_git_status_files(ends[0])
         else:
             alone = len(action.reads) == 1 and len(split_chained_commands(action.command)) == 1
             self._record_shown_code(ends, action.reads[0] if alone else "")

@@ -22,7 +22,7 @@ from memorist.transcript_analysis.tool_actions import (
     OtherToolAction,
     ProposePlanAction,
     ToolAction,
-    list_questions_by_id,
+    list_question_ids_and_texts,
     parse_tool_action,
 )
 
@@ -73,7 +73,7 @@ def find_user_words_in_result(
 
 def _find_answers(text: str, action: AskUserAction) -> Iterator[UserWordsInResult]:
     if text.lstrip().startswith("{"):
-        questions = dict(list_questions_by_id(action))
+        questions = dict(list_question_ids_and_texts(action))
         for id, answers in parse_codex_answers(text).items():
             for answer in answers:
                 yield UserWordsInResult(answer, True, questions.get(id, ""))

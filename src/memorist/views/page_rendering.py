@@ -22,7 +22,11 @@ from msgspec import Struct
 
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.views.page_texts import get_current_language, translate
-from memorist.views.view_blocks import PageView, convert_view_to_safe_values, render_untrusted_text
+from memorist.views.view_blocks import (
+    PageView,
+    convert_view_to_safe_values,
+    mask_and_bound_untrusted_text,
+)
 from memorist.views.view_formatting import format_number, reveal_invisible_characters
 
 _SHOWN_AS_TEXT = ("link", "image", "autolink", "reference")
@@ -132,8 +136,8 @@ def read_static_asset(name: str) -> bytes:
 def _frame_values(frame: PageFrame) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(frame)
     return values | {
-        "said": render_untrusted_text(frame.said),
-        "footer": render_untrusted_text(frame.footer),
+        "said": mask_and_bound_untrusted_text(frame.said),
+        "footer": mask_and_bound_untrusted_text(frame.footer),
     }
 
 

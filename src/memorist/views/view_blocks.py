@@ -57,7 +57,7 @@ def build_table_row(*cells: str | PageCell, actions: Sequence[PageAction] = ()) 
     )
 
 
-class NumberBlock(Struct, frozen=True, tag="numbers", kw_only=True):
+class LabeledFiguresBlock(Struct, frozen=True, tag="numbers", kw_only=True):
     """A few figures or, smaller, facts in words, each with its name; `note` says more below."""
 
     pairs: Sequence[tuple[str, str]]
@@ -166,7 +166,7 @@ class ActionBlock(Struct, frozen=True, tag="actions", kw_only=True):
     actions: Sequence[PageAction]
 
 
-class LinkBlock(Struct, frozen=True, tag="links", kw_only=True):
+class LinkListBlock(Struct, frozen=True, tag="links", kw_only=True):
     """Ways on within the page."""
 
     label: str
@@ -183,7 +183,7 @@ class ChapterBlock(Struct, frozen=True, tag="chapter", kw_only=True):
 
 
 PageBlock = (
-    NumberBlock
+    LabeledFiguresBlock
     | TableBlock
     | ProseBlock
     | PictureBlock
@@ -191,7 +191,7 @@ PageBlock = (
     | StackedBarBlock
     | FormBlock
     | ActionBlock
-    | LinkBlock
+    | LinkListBlock
     | ChapterBlock
 )
 
@@ -222,18 +222,20 @@ def convert_view_to_safe_values(view: PageView) -> dict[str, Any]:
 
 def _make_safe(value: object, key: str = "") -> object:
     if isinstance(value, str):
-        return value if key in _OWN else render_untrusted_text(value)
+        return value if key in _OWN else mask_and_bound_untrusted_text(value)
     if isinstance(value, dict):
         return {name: each if name == "fields" else _make_safe(each, name)
                 for name, each in value.items()}  # fmt: skip
     if key == "links" and isinstance(value, list | tuple):
-        return [[render_untrusted_text(words), address, here] for words, address, here in value]
+        return [
+            [mask_and_bound_untrusted_text(words), address, here] for words, address, here in value
+        ]
     if isinstance(value, list | tuple):
         return [_make_safe(each, key) for each in value]
     return value
 
 
-def render_untrusted_text(text: str) -> str:
+def mask_and_bound_untrusted_text(text: str) -> str:
     """Text of a session or memory for a reader: bounded, secrets masked, hidden characters as code
     points such as ‹U+202E›, or left out where they split a secret.
     """

@@ -69,7 +69,7 @@ def format_dollars(cost: float | None) -> str:
     return f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:,.2f}"
 
 
-def format_percent(part: int, total: int) -> str:
+def format_part_as_percent(part: int, total: int) -> str:
     """A share in whole percent; `<1%` for a small one above zero."""
     share = 100 * part / total if total else 0.0
     return "<1%" if 0 < share < 0.5 else f"{share:.0f}%"

@@ -117,7 +117,7 @@ def _count_own_lines(index: str) -> int:
     return sum(1 for line in said if not list_pointer_targets(line))
 
 
-def export_claude_code_memory(
+def build_claude_code_export(
     topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Write every memory as its file, and add their lines to the index; foreign files and lines
@@ -172,5 +172,5 @@ CLAUDE_CODE = MemoryDialect(
     single_file="",
     recognise=are_claude_code_memory_files,
     read=import_claude_code_memory,
-    write=export_claude_code_memory,
+    write=build_claude_code_export,
 )

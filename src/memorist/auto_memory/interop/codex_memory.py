@@ -23,10 +23,10 @@ from memorist.auto_memory.interop.dialect import (
     decode_text,
     find_traits_lost_in_export,
     map_next_path_numbers,
-    parse_bullets,
     render_bullet,
     reserve_free_path,
     separate_superseded_memories,
+    split_bullets_from_other_lines,
     split_headed_sections,
 )
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, make_file_name
@@ -168,7 +168,7 @@ def _add_entries(
     found: CodexFileMemories,
 ) -> None:
     """Add a section's entries; below a heading that names folders they apply to those only."""
-    entries, others = parse_bullets(part.lines)
+    entries, others = split_bullets_from_other_lines(part.lines)
     topics = [
         create_memory_file_from_entry(_strip_entry_tags(each), kind, used_paths) for each in entries
     ]
@@ -203,7 +203,7 @@ def _add_group(
     topics: list[MemoryFile] = []
     for part in group.sections:
         name = part.title.casefold()
-        entries, others = parse_bullets(part.lines)
+        entries, others = split_bullets_from_other_lines(part.lines)
         if part.level == 2 and name == PREFERENCES:
             topics += [
                 create_memory_file_from_entry(
@@ -396,7 +396,7 @@ def _read_raw_memories(
     return topics
 
 
-def export_codex_memory(
+def export_memories_as_codex_notes(
     topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Write one note for each memory that no note contains yet."""
@@ -443,5 +443,5 @@ CODEX = MemoryDialect(
     single_file="",
     recognise=are_codex_memory_files,
     read=import_codex_memory,
-    write=export_codex_memory,
+    write=export_memories_as_codex_notes,
 )

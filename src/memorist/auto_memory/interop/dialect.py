@@ -68,7 +68,7 @@ def split_headed_sections(text: str) -> list[HeadedSection]:
     ]
 
 
-def parse_bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_bullets_from_other_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the list entries among the lines, and the other non-blank lines.
 
     An entry continues in indented lines and the blank lines between them.
@@ -92,8 +92,8 @@ def parse_bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def render_bullet(text: str) -> str:
-    """Render a text as a list entry that `parse_bullets` reads back equal up to surrounding white
-    space.
+    """Render a text as a list entry that `split_bullets_from_other_lines` reads back equal, up to
+    surrounding white space.
     """
     first, *rest = _CRLF.sub("\n", text.strip()).split("\n")
     return "\n".join([f"- {first.strip()}", *(INDENT + line if line else "" for line in rest)])
@@ -225,7 +225,7 @@ def add_missing_section_entries(
     text = existing.decode("utf-8", "surrogateescape")
     start, end = find_section_by_heading(text, heading)
     section = text[start:end].replace("\r\n", "\n").split("\n")[1:] if start >= 0 else []
-    known = {collapse_whitespace(each) for each in parse_bullets(section)[0]}
+    known = {collapse_whitespace(each) for each in split_bullets_from_other_lines(section)[0]}
     added: list[str] = []
     for entry in entries:
         key = collapse_whitespace(entry)
@@ -273,7 +273,7 @@ def create_memory_files_from_list(
     """Create a memory for each distinct list entry, and report the other lines as ignored in
     `source`.
     """
-    found, others = parse_bullets(lines)
+    found, others = split_bullets_from_other_lines(lines)
     topics = [
         create_memory_file_from_entry(each, kind, used_paths) for each in dict.fromkeys(found)
     ]

@@ -18,7 +18,7 @@ from memorist.auto_memory.interop.dialect import (
 )
 from memorist.auto_memory.memory_changes import MemoryChange, build_memory_change
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
-from memorist.auto_memory.memory_manifest import describe_excess_size
+from memorist.auto_memory.memory_manifest import describe_excess_memory_file_size
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.auto_memory.write_gate import (
     NeedsReview,
@@ -157,7 +157,7 @@ def _plan_item(
     if isinstance(verdict, RefusedChange):
         return "; ".join(verdict.reasons)
     data = verdict.change.after or b""
-    if size := describe_excess_size(len(data)):
+    if size := describe_excess_memory_file_size(len(data)):
         return f"it would have {size}"
     planned = parse_memory_file(topic.path, data)
     where = known.find(planned.body)

@@ -22,8 +22,8 @@ from memorist.auto_memory.interop.dialect import (
     decode_text,
     find_section_by_heading,
     find_traits_lost_in_export,
-    parse_bullets,
     separate_superseded_memories,
+    split_bullets_from_other_lines,
     split_headed_sections,
 )
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
@@ -135,7 +135,7 @@ def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], li
     """The rules among the lines of one section, in order of kind: list entries and rows of tables,
     then sentences of prose that read as rules; and the lines that are neither.
     """
-    entries, rest = parse_bullets(list(_as_bullets(lines)))
+    entries, rest = split_bullets_from_other_lines(list(_as_bullets(lines)))
     others = [each for each in entries if not _WORD.search(each)]
     entries = [each for each in entries if _WORD.search(each)]
     rules: list[str] = []
@@ -196,7 +196,7 @@ def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
     )
 
 
-def export_instruction_memory(
+def build_instruction_memory_export(
     topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
@@ -225,5 +225,5 @@ INSTRUCTIONS = MemoryDialect(
     single_file=INSTRUCTION_FILE,
     recognise=are_instruction_memory_files,
     read=read_memories_from_instruction_files,
-    write=export_instruction_memory,
+    write=build_instruction_memory_export,
 )

@@ -10,7 +10,7 @@ from memorist.auto_memory.statements.user_prose import announces_text_in_next_me
 from memorist.core.messages import Message, Origin
 
 
-class AnnouncedTextMarker:
+class AnnouncedTextTracker:
     """Follows the messages of one session, in their order."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from memorist.auto_memory.statements.sentence_language import count_words_of_read_languages
+from memorist.auto_memory.statements.sentence_language import count_supported_language_words
 from memorist.auto_memory.statements.user_prose import (
     INTERJECTION_WORDS,
     PROSE_CACHE_SIZE,
@@ -117,7 +117,7 @@ def is_composite_message(typed: str) -> bool:
     return (
         _changes_hand(lines)
         or (GENERAL.search(typed) is not None and _shows_rules(lines))
-        or (has_parts and is_unread_language(typed))
+        or (has_parts and has_language_without_attribution_rules(typed))
     )
 
 
@@ -183,7 +183,7 @@ def _has_rule_behind_colon(line: str) -> bool:
     return False
 
 
-def is_unread_language(text: str) -> bool:
+def has_language_without_attribution_rules(text: str) -> bool:
     """Whether a text is in a language in which no rule tells whose words are whose."""
     foreign = sum(map(_is_foreign, text.casefold()))
     if not foreign:
@@ -191,7 +191,7 @@ def is_unread_language(text: str) -> bool:
     if foreign >= MIN_UNKNOWN_LETTER_SHARE * sum(map(str.isalpha, text)):
         return True
     words = text.casefold().split()
-    read = count_words_of_read_languages(words) + count_cjk_letters(text)
+    read = count_supported_language_words(words) + count_cjk_letters(text)
     return read < MIN_KNOWN_WORD_SHARE * len(words)
 
 

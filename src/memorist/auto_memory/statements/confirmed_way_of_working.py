@@ -90,7 +90,7 @@ _ONE_RESULT = lazy_pattern(
 """What came of one task, which no later one repeats."""
 
 
-def find_way_of_working_in_reply(reply: str) -> str:
+def find_working_habit_in_reply(reply: str) -> str:
     """The newest sentence at the end of a reply that says how the agent works; empty for none."""
     sentences = [one.text for one in split_prose_sentences(reply)][-MAX_SENTENCES_BACK:]
     return next(filter(_is_manner, reversed(sentences)), "")
@@ -101,7 +101,7 @@ def find_confirmed_text(answer: str, reply: str) -> str:
     agent says that it works; empty for none.
     """
     if not LASTING_ANSWER.fullmatch(answer):
-        return find_way_of_working_in_reply(reply)
+        return find_working_habit_in_reply(reply)
     asked = _find_question(reply)
     return f"{asked} – {answer}" if asked else ""
 

@@ -104,7 +104,7 @@ def asks_surely_to_forget(quote: str) -> bool:
     return _is_sure(masked) is True
 
 
-def is_task_to_drop(masked: str) -> bool:
+def is_deletion_or_postponing_task(masked: str) -> bool:
     """Whether a sentence is a task for once: to delete something in a file, a table or a program,
     or to leave something for now.
     """

@@ -16,12 +16,12 @@ from msgspec import Struct
 from memorist.auto_memory.statements.pattern_required_words import (
     Tokens,
     Words,
-    count_opened_groups,
+    count_groups_opened_by_token,
     find_required_beginnings,
     find_required_word_sets,
     fold_case,
     join_pattern_lines,
-    list_possible_match_beginnings,
+    list_beginnings_of_searched_text,
     parse_pattern_tokens,
 )
 from memorist.core.lazy import lazy_pattern
@@ -105,7 +105,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(FOLDED_TEXT_CACHE_SIZE)
 def _fold(text: str) -> tuple[str, Words]:
-    return fold_case(text), list_possible_match_beginnings(text)
+    return fold_case(text), list_beginnings_of_searched_text(text)
 
 
 @cache
@@ -165,7 +165,7 @@ def _split(tokens: Tokens) -> Iterator[Tokens]:
 def _split_at_bars(tokens: Tokens) -> Iterator[Tokens]:
     depth = start = 0
     for at, token in enumerate(tokens):
-        depth += count_opened_groups(token)
+        depth += count_groups_opened_by_token(token)
         if token.lastgroup == "or" and not depth:
             yield tokens[start:at]
             start = at + 1
@@ -176,7 +176,7 @@ def _find_group_end(tokens: Tokens) -> int:
     """Where the group ends that a sequence begins with; -1 where it begins with none."""
     depth = 0
     for at, token in enumerate(tokens):
-        depth += count_opened_groups(token)
+        depth += count_groups_opened_by_token(token)
         if not depth:
             return at if tokens[0].lastgroup == "group" else -1
     return -1

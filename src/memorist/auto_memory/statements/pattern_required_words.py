@@ -82,7 +82,7 @@ def parse_pattern_tokens(pattern: str) -> Tokens:
     return found
 
 
-def count_opened_groups(token: re.Match[str]) -> int:
+def count_groups_opened_by_token(token: re.Match[str]) -> int:
     """How many groups a token opens: -1 where it ends one."""
     return _DEPTHS.get(token.lastgroup or "", 0)
 
@@ -199,7 +199,7 @@ def find_required_beginnings(tokens: Tokens) -> Words:
     return frozenset(word[:BEGINNING_CHARS] for word in found.words)
 
 
-def list_possible_match_beginnings(text: str) -> Words:
+def list_beginnings_of_searched_text(text: str) -> Words:
     """What a match at the start of a text may begin with, to be looked up among those."""
     folded = fold_case(text[:BEGINNING_CHARS])
     return frozenset(folded[:length] for length in range(1, BEGINNING_CHARS + 1))
@@ -235,9 +235,9 @@ def _read_beginnings(tokens: Iterator[re.Match[str]]) -> _Beginnings:
 
 
 def _skip_group(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> None:
-    depth = count_opened_groups(token)
+    depth = count_groups_opened_by_token(token)
     while depth:
-        depth += count_opened_groups(next(tokens))
+        depth += count_groups_opened_by_token(next(tokens))
 
 
 def _read_beginning(

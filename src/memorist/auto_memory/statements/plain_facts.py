@@ -237,7 +237,7 @@ _FROM_NOW_ON = lazy_pattern(rf"{FROM_NOW_ON}\b\s*[:,–—-]?\s*", re.IGNORECASE
 """What a fact may begin with, as it holds from then on."""
 
 
-def recognize_plain_fact(sentence: ProseSentence) -> PlainFact | None:
+def classify_plain_fact(sentence: ProseSentence) -> PlainFact | None:
     """Whether a plain fact names something particular or not; None for any other sentence."""
     start = find_refusal_or_lead_in_end(sentence.masked)
     if lead := _FROM_NOW_ON.match(sentence.masked, start):

@@ -27,7 +27,7 @@ _HEAD_CHARS = (3, 4)
 _TAIL_CHARS = (2, 3)
 
 
-def list_prose_rule_feature_names(sentence: ProseSentence, typed: str) -> Iterator[str]:
+def extract_prose_rule_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
     """Yield the names of a sentence's features: those of `list_rule_feature_names`, and the first and last
     letters of each word (`head:`, `tail:`), which stand for its forms. `typed` is the whole message.
     """
@@ -48,7 +48,7 @@ def score_prose_rule(sentence: ProseSentence, typed: str) -> float:
     """
     english = is_english(split_normalized_words(sentence))
     model = load_sentence_weights("english_conversation" if english else "other_conversation")
-    total = model.sum_feature_weights(list_prose_rule_feature_names(sentence, typed))
+    total = model.sum_feature_weights(extract_prose_rule_features(sentence, typed))
     if not english:
         total += model.rule_score_weight * clamp_rule_score(score_non_english_rule(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.

@@ -25,6 +25,6 @@ def is_english(words: list[str]) -> bool:
     return 12 * other <= len(words) or other < sum(word in _ENGLISH_WORDS for word in words)
 
 
-def count_words_of_read_languages(words: list[str]) -> int:
+def count_supported_language_words(words: list[str]) -> int:
     """How many of the words in lower case are frequent ones of the languages that rules read."""
     return sum(word in _ENGLISH_WORDS or word in _OTHER_WORDS for word in words)

@@ -115,7 +115,9 @@ def _explain_rest(typed: str, stated: Sequence[str]) -> Iterator[SentenceVerdict
     sentences = split_typed_sentences(typed)
     for each in sentences:
         if not any(each.text in quote or quote in each.text for quote in stated):
-            yield SentenceVerdict(each.text, "states nothing", explain_sentence(each, typed))
+            yield SentenceVerdict(
+                each.text, "states nothing", explain_why_sentence_states_nothing(each, typed)
+            )
     for line in map(str.strip, typed.splitlines()):
         is_stated = any(quote in line or line in quote for quote in stated)
         if line and not is_stated and not any(each.text in line for each in sentences):
@@ -131,7 +133,7 @@ def _find_whole_text_reason(typed: str) -> str:
     return ""
 
 
-def explain_sentence(sentence: ProseSentence, typed: str) -> str:
+def explain_why_sentence_states_nothing(sentence: ProseSentence, typed: str) -> str:
     """Why a sentence of a message states nothing, not even probably."""
     masked = sentence.masked[find_lead_in_end(sentence.masked) :]
     forbidden = name_forbidden_content(masked)

@@ -38,7 +38,7 @@ FILLER_CACHE_SIZE = 16
 
 
 @lru_cache(FILLER_CACHE_SIZE)
-def remove_speech_fillers(text: str) -> str:
+def remove_hesitation_sounds(text: str) -> str:
     """Leave out sounds of hesitation between words, with the pauses around them. Code, quotations,
     capitals (`UH`) and lines of nothing else stay.
     """

@@ -31,14 +31,14 @@ from memorist.auto_memory.statements.context_dependent_lines import (
 )
 from memorist.auto_memory.statements.forget_requests import (
     asks_surely_to_forget,
-    is_task_to_drop,
+    is_deletion_or_postponing_task,
     read_forget_request,
 )
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
+    classify_plain_fact,
     find_refusal_or_lead_in_end,
-    recognize_plain_fact,
 )
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -267,7 +267,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         statement = find_statement_in_sentence(sentence)
-        if statement is None and informs and recognize_plain_fact(sentence) == "particular":
+        if statement is None and informs and classify_plain_fact(sentence) == "particular":
             start = find_refusal_or_lead_in_end(sentence.masked)
             statement = (
                 "rule",
@@ -331,7 +331,7 @@ def has_line_about_other_text(text: str) -> bool:
 def _asks_for_something(sentence: ProseSentence) -> bool:
     """Whether a sentence is a task or a question, for which the facts beside it may be told."""
     body = sentence.masked[find_lead_in_end(sentence.masked) :]
-    is_task = TASK_START.match(body) is not None or is_task_to_drop(sentence.masked)
+    is_task = TASK_START.match(body) is not None or is_deletion_or_postponing_task(sentence.masked)
     return is_task or is_question_or_supposition(body)
 
 

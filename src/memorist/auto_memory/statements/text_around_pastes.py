@@ -46,7 +46,7 @@ _PICTURE = '\n\n<pasted_content id="picture"></pasted_content id="picture">\n\n'
 """A picture, as something pasted that holds no words."""
 
 
-def extract_text_with_pastes(message: Message) -> str:
+def extract_text_with_picture_marks(message: Message) -> str:
     """As `extract_redacted_user_text`, with each picture as something pasted."""
     return extract_redacted_user_text(message, _PICTURE)
 
@@ -55,11 +55,11 @@ def extract_typed_text(message: Message) -> str:
     """As `extract_redacted_user_text`, without what Claude Code marks as pasted, and without what
     is asked or said of that, or of a picture, right beside it.
     """
-    return extract_text_around_pastes(extract_text_with_pastes(message))
+    return extract_text_unrelated_to_pastes(extract_text_with_picture_marks(message))
 
 
 @lru_cache(PROSE_CACHE_SIZE)
-def extract_text_around_pastes(text: str) -> str:
+def extract_text_unrelated_to_pastes(text: str) -> str:
     """A text without what Claude Code marks as pasted, and without what is asked or said of that
     right beside it.
     """

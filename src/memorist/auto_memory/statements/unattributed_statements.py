@@ -21,7 +21,7 @@ from memorist.auto_memory.statements.statement_parser import (
 from memorist.auto_memory.statements.statement_patterns import StatementAct, find_lead_in_end
 from memorist.auto_memory.statements.text_around_pastes import (
     announces_own_rules,
-    extract_text_with_pastes,
+    extract_text_with_picture_marks,
     extract_typed_text,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import (
@@ -31,7 +31,7 @@ from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     announces_paste,
     gives_text_job,
-    is_letter,
+    has_greeting_and_closing,
     split_prose_sentences,
 )
 from memorist.auto_memory.write_evidence import (
@@ -84,7 +84,7 @@ def find_unattributed_statements(message: Message) -> tuple[Statement, ...]:
 
 
 def _list_unattributed(message: Message) -> Iterator[_Found]:
-    parts, pasted = split_at_marked_pastes(extract_text_with_pastes(message))
+    parts, pasted = split_at_marked_pastes(extract_text_with_picture_marks(message))
     typed = extract_typed_text(message).strip()
     around, words = "".join(parts).strip(), "\n\n".join(pasted).strip()
     if words and (not around or (not typed and announces_own_rules(around))):
@@ -114,7 +114,7 @@ def _list_statements_of_paste(pasted: str) -> Iterator[_Found]:
 
 def _list_rules(text: str) -> Iterator[_Found]:
     """The rules of a text that is a list of them."""
-    if len(text) > MAX_READ_CHARS or gives_text_job(text) or is_letter(text):
+    if len(text) > MAX_READ_CHARS or gives_text_job(text) or has_greeting_and_closing(text):
         return
     sentences = list(split_prose_sentences(text, whole=True))
     rules = [each for each in sentences if matches_certain_or_probable_pattern(each)]
@@ -130,7 +130,7 @@ def _list_statements_around_others_text(typed: str, *, has_pastes: bool) -> Iter
     show one, nor are that text. They may be more of it. With something pasted beside it, that is the
     text, unless one stands behind a colon.
     """
-    if CLIENT_COMMAND.fullmatch(typed) or typed.startswith("!") or is_letter(typed):
+    if CLIENT_COMMAND.fullmatch(typed) or typed.startswith("!") or has_greeting_and_closing(typed):
         return
     delimited = _DELIMITED.sub("\n\n…\n\n", typed)
     blocks = [block.strip() for block in _EMPTY_LINE.split(delimited) if block.strip()]

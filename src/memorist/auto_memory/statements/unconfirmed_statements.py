@@ -18,9 +18,9 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     find_lasting_choice,
 )
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
-from memorist.auto_memory.statements.forget_requests import is_task_to_drop
+from memorist.auto_memory.statements.forget_requests import is_deletion_or_postponing_task
 from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
-from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
+from memorist.auto_memory.statements.plain_facts import classify_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_question_or_supposition,
@@ -218,7 +218,7 @@ def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
     start = find_lead_in_end(sentence.masked)
     return (
         find_statement_in_sentence(sentence) is not None
-        or recognize_plain_fact(sentence) is not None
+        or classify_plain_fact(sentence) is not None
         or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
 
@@ -259,13 +259,13 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         or is_forbidden_in_memory(masked)
         or ROLE_PLAY.match(masked)
         or is_every_project_request(sentence.masked)
-        or is_task_to_drop(sentence.masked)
+        or is_deletion_or_postponing_task(sentence.masked)
     ):
         return False
     may_be_others = contains_unattributable_text(typed)
     if (
         match_first_statement_pattern(_WAITING, sentence, start) is not None
-        or (recognize_plain_fact(sentence) is not None and not may_be_others)
+        or (classify_plain_fact(sentence) is not None and not may_be_others)
         or _is_labelled(sentence)
         or _may_be_others(sentence, typed)
     ):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
-from memorist.auto_memory.statements.speech_fillers import remove_speech_fillers
+from memorist.auto_memory.statements.speech_fillers import remove_hesitation_sounds
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
@@ -256,10 +256,10 @@ def contains_unattributable_text(typed: str) -> bool:
     tell.
     """
     typed = cut_middle(typed)
-    return gives_text_job(typed) or is_letter(typed) or is_document_or_form(typed)
+    return gives_text_job(typed) or has_greeting_and_closing(typed) or is_document_or_form(typed)
 
 
-def is_letter(typed: str) -> bool:
+def has_greeting_and_closing(typed: str) -> bool:
     """Whether a text begins with a greeting and ends with a close on lines of their own."""
     return _GREETING.search(typed) is not None and _CLOSING.search(typed) is not None
 
@@ -317,7 +317,7 @@ def extract_redacted_user_text(message: Message, picture: str = "") -> str:
         elif isinstance(block, ImageBlock):
             parts.append(picture)
     typed = "\n".join(part.strip() for part in parts if part.strip())
-    return remove_speech_fillers(redact(typed).text)
+    return remove_hesitation_sounds(redact(typed).text)
 
 
 def announces_text_in_next_message(typed: str) -> bool:

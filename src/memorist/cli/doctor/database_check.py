@@ -16,7 +16,7 @@ from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
-from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.file_locks import find_folder_locking_problem
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.store.disk_files import raise_os_errors_as_store_errors
 from memorist.store.session_rows import record_session
@@ -29,7 +29,7 @@ from memorist.store.sqlite_database import (
     open_database,
     transaction,
 )
-from memorist.store.transcript_reader import DecodedLineFile
+from memorist.store.transcript_reader import UnpackedUtf8Lines
 
 REBUILD_NOTE = (
     "It is moved aside and rebuilt when memorist next runs; notes and transcripts are files."
@@ -41,7 +41,7 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the database read-only; where not even SQLite's own files can be made beside it, as the
     file stands. Raises OperationalError, at once where the file system has no locks.
     """
-    if refusal := find_lock_refusal(path.parent):
+    if refusal := find_folder_locking_problem(path.parent):
         raise sqlite3.OperationalError(describe_storage_error(refusal))
     address = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True)
@@ -66,7 +66,7 @@ def check_database(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult("good", "there is no database yet; it is made when it is needed")
         yield from _check_sessions(context, set())
         return
-    if find_lock_refusal(path.parent):  # what is wrong with the home is said already
+    if find_folder_locking_problem(path.parent):  # what is wrong with the home is said already
         return
     found = _check_soundness(context, path)
     yield found
@@ -174,7 +174,7 @@ def _register_sessions(context: DoctorContext, transcripts: list[Path]) -> str:
 
 def _read_head(path: Path) -> SessionHead | None:
     try:
-        first = next(iter(transcript_format.read_session(DecodedLineFile(path))), None)
+        first = next(iter(transcript_format.read_session(UnpackedUtf8Lines(path))), None)
     except (MemoristError, OSError):
         return None  # an unreadable transcript must not keep the others out
     return first if isinstance(first, SessionHead) else None

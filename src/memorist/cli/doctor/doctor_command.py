@@ -27,12 +27,12 @@ from memorist.cli.doctor.lock_check import check_locks
 from memorist.cli.doctor.memory_check import check_memories
 from memorist.cli.doctor.model_check import (
     check_background_model,
-    check_model_answers,
+    check_model_task_quality,
     check_paused_background_work,
 )
 from memorist.cli.doctor.rollout_check import (
+    check_database_knows_sessions,
     check_jobs,
-    check_rollout_database,
     check_session_files,
 )
 from memorist.cli.doctor.team_check import check_team
@@ -47,7 +47,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("locks", check_locks),
     ("database", check_database),
     ("jobs", check_jobs),
-    ("rollouts", check_rollout_database),
+    ("rollouts", check_database_knows_sessions),
     ("sessions", check_session_files),
     ("clock", check_system_clock),
     ("memory", check_memories),
@@ -65,7 +65,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 Home and locks come first, because later repairs need them. Each subsystem adds its own check.
 """
 
-MODEL_CHECKS: tuple[tuple[str, Check], ...] = (("model", check_model_answers),)
+MODEL_CHECKS: tuple[tuple[str, Check], ...] = (("model", check_model_task_quality),)
 
 STATE_MARKS = {"wrong": "WRONG ", "fixed": "FIXED ", "note": "note  ", "good": "ok    "}
 """Marks of the findings, those that matter most first."""

@@ -16,7 +16,7 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
-from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.file_locks import find_folder_locking_problem
 from memorist.platforms.regular_files import is_open_to_other_users
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.store.disk_files import (
@@ -70,7 +70,7 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
     else:
         yield CheckResult("good", f"{home} is writable and private")
     yield _check_free_space(home)
-    if refusal := find_lock_refusal(context.layout.database.parent):
+    if refusal := find_folder_locking_problem(context.layout.database.parent):
         yield CheckResult(
             "wrong",
             f"files in {home} cannot be locked, so that nothing new is kept",

@@ -31,7 +31,7 @@ from memorist.hooks.hook_install import HookInstaller
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.platforms.user_home import expand_user
-from memorist.store.disk_files import DiskFiles, check_folder_is_usable
+from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing
 from memorist.store.home_layout import BESIDE_HOOKS
 
 DAY_SECONDS = 86_400.0
@@ -79,7 +79,7 @@ def _check_agent_folders() -> Iterator[CheckResult]:
     scope = _user_scope()
     for agent in AGENTS.values():
         try:
-            check_folder_is_usable(find_user_folder(agent, scope))
+            check_folder_readable_or_missing(find_user_folder(agent, scope))
         except StoreError as error:
             yield CheckResult("wrong", f"{agent.title} has no folder of settings here", str(error))
 
@@ -189,7 +189,7 @@ def _is_responsive(folder: Path) -> bool:
         return False
 
 
-def format_hook_failures(home: Path, now: float) -> Sequence[str]:
+def read_recent_hook_failure_lines(home: Path, now: float) -> Sequence[str]:
     """Recent hook failures for `memorist status`; empty if there are none."""
     lately = find_recent_hook_failures(home, now)
     if lately:

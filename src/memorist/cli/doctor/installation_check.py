@@ -11,7 +11,7 @@ from memorist.cli.config_command import read_flag_values
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError
-from memorist.flags.flag_overrides import find_flag_problems, list_overriding_flags
+from memorist.flags.flag_overrides import find_flag_problems, list_names_of_overriding_flags
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.models.embedder import is_embedder_installed
 from memorist.session_memory.session_notes import load_notes_prompts
@@ -88,7 +88,7 @@ def check_flags(context: DoctorContext) -> Iterator[CheckResult]:
             "Nothing, if it is to come later.",
         )
     else:
-        count = len(list_overriding_flags(looked.values))
+        count = len(list_names_of_overriding_flags(looked.values))
         yield CheckResult(
             "good", f"the flags file {file} is readable and sets {pluralize(count, 'flag')}"
         )

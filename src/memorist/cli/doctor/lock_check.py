@@ -18,7 +18,7 @@ from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, NON_INHERITED_BINARY_FLAGS, read_at_offset
 from memorist.platforms.regular_files import read_regular_file
 from memorist.store.process_lock import hold_lock
-from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.sqlite_database import is_database_or_disk_error
 
 MAX_LOCK_WAIT_SECONDS = 2.0
 """Wait for a lock whose holder needs it for milliseconds. Our choice."""
@@ -68,7 +68,7 @@ def _check_stuck(path: Path) -> Iterator[CheckResult]:
         with hold_lock(path, wait_seconds=MAX_LOCK_WAIT_SECONDS):
             return
     except StoreError as error:
-        if not is_storage_failure(error):  # what is wrong with the home is said already
+        if not is_database_or_disk_error(error):  # what is wrong with the home is said already
             yield CheckResult("wrong", str(error), f"What holds it is shown by: fuser -v {path}")
 
 

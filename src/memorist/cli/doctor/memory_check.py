@@ -13,7 +13,11 @@ from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import list_memory_layouts_of_home, read_project_record
-from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES, describe_excess_size
+from memorist.auto_memory.memory_manifest import (
+    INDEX_NAME,
+    MAX_FILE_BYTES,
+    describe_excess_memory_file_size,
+)
 from memorist.auto_memory.merge_conflict import has_merge_conflict, is_conflicted_copy
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_team_path
@@ -131,7 +135,7 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name)):
             continue
-        if size := describe_excess_size(facts.size):
+        if size := describe_excess_memory_file_size(facts.size):
             yield CheckResult(
                 "wrong",
                 f"{where.folder / name} has {size}: only its beginning is read",

@@ -45,24 +45,28 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
-from memorist.forks.fork_request import extract_id_from_model_string, render_edit_instructions
-from memorist.forks.fork_runner import load_fork_prompts, send_to_model
+from memorist.forks.fork_request import parse_name_from_model_string, render_edit_instructions
+from memorist.forks.fork_runner import load_fork_prompts, send_with_uniform_model_errors
 from memorist.forks.fork_spec import EditMethod
-from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_tool_calls_in_text
+from memorist.forks.text_edits import (
+    ParsedAnswerEdits,
+    parse_edit_elements,
+    parse_tool_calls_in_text,
+)
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON
 from memorist.models.model_choice import (
     AnthropicChoice,
     OpenAIChatChoice,
     OpenAIChoice,
-    open_model,
+    create_model_from_string,
     parse_model_name,
 )
 from memorist.ports import ContextWindowSource, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.settings import AutoMemorySettings
-from memorist.transcript_analysis.answer_check import AnswerLineCheck
-from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import AnswerLineChecker
+from memorist.transcript_analysis.names_in_text import NameOccurrenceLookup, find_recognizable_names
 
 MAX_OUTPUT_TOKENS = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
@@ -134,7 +138,7 @@ class TrialRun(Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
-class TrialResult(Struct, frozen=True):
+class TrialTaskResult(Struct, frozen=True):
     """The outcome of one task: what most of its runs came to."""
 
     task: TrialTask
@@ -174,12 +178,12 @@ class TrialResult(Struct, frozen=True):
         return next(iter((*reversed(answered), *faults)), "")
 
 
-def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
+def check_model_task_quality(context: DoctorContext) -> Iterator[CheckResult]:
     """Ask the model each task, up to three times where one answer does not decide, and say which
     forms it is good enough for.
     """
     try:
-        model = open_model(context.settings.model, context.settings.models)
+        model = create_model_from_string(context.settings.model, context.settings.models)
     except MemoristError as error:
         yield CheckResult("wrong", str(error), 'Or set model = "structural" to work without one.')
         return
@@ -204,7 +208,7 @@ def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
     yield _summarize_results(results)
 
 
-def _describe(result: TrialResult) -> CheckResult:
+def _describe(result: TrialTaskResult) -> CheckResult:
     task, used = result.task, sum((run.usage for run in result.runs), Usage())
     if not result.got_reply:
         return CheckResult(
@@ -230,7 +234,7 @@ def _describe(result: TrialResult) -> CheckResult:
     )
 
 
-def _check_counts(results: list[TrialResult], window: int) -> Iterator[CheckResult]:
+def _check_counts(results: list[TrialTaskResult], window: int) -> Iterator[CheckResult]:
     """Whether the server's counts of tokens can be right: limits and prices rest on them."""
     used = [run.usage for result in results for run in result.runs if run.got_reply]
     fault = ""
@@ -256,7 +260,7 @@ def _describe_nothing(reply: Reply) -> str:
     return "its answer is empty"
 
 
-def _summarize_results(results: list[TrialResult]) -> CheckResult:
+def _summarize_results(results: list[TrialTaskResult]) -> CheckResult:
     right = [result.task.name for result in results if result.is_right]
     if not any(run.got_reply for result in results for run in result.runs):
         return CheckResult(
@@ -281,11 +285,11 @@ def _summarize_results(results: list[TrialResult]) -> CheckResult:
     )
 
 
-async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
+async def _try_model(model: Model) -> tuple[list[TrialTaskResult], int | None]:
     """The results, and the window where the server tells it. After a form's first answer that does
     not come, or a first one that is refused, nothing more is asked.
     """
-    results: list[TrialResult] = []
+    results: list[TrialTaskResult] = []
     try:
         for task in TASKS:
             results.append(await _try_task(model, task))
@@ -298,11 +302,11 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
         await model.close()
 
 
-async def _try_task(model: Model, task: TrialTask) -> TrialResult:
-    result = TrialResult(task, (await _run_task(model, task, 1),))
+async def _try_task(model: Model, task: TrialTask) -> TrialTaskResult:
+    result = TrialTaskResult(task, (await _run_task(model, task, 1),))
     while not result.is_decided:
         run = await _run_task(model, task, len(result.runs) + 1)
-        result = TrialResult(task, (*result.runs, run))
+        result = TrialTaskResult(task, (*result.runs, run))
     return result
 
 
@@ -314,13 +318,13 @@ async def _run_task(model: Model, task: TrialTask, number: int) -> TrialRun:
         # At temperature 0 the same request would only bring the same answer.
         task_fields["text"] += f"\n\n(Run {number} of {MAX_RUNS}.)"
     body = codec.build_request(
-        extract_id_from_model_string(model.name), max_output=MAX_OUTPUT_TOKENS, **task_fields
+        parse_name_from_model_string(model.name), max_output=MAX_OUTPUT_TOKENS, **task_fields
     )
     began = time.monotonic()
     hung = False
     try:
         async with asyncio.timeout(TRIAL_SECONDS):
-            reply = await send_to_model(
+            reply = await send_with_uniform_model_errors(
                 model, Request(format=model.format, body=body, label="self-test")
             )
     except (ModelError, TimeoutError) as error:
@@ -356,7 +360,7 @@ def _render_edit_task(method: EditMethod) -> Callable[[str], str]:
     return render
 
 
-def _judge_edits(edits: TextEdits) -> TrialVerdict:
+def _judge_edits(edits: ParsedAnswerEdits) -> TrialVerdict:
     return TrialVerdict(edits.problems[0] if edits.problems else _judge_calls(edits.calls))
 
 
@@ -391,9 +395,9 @@ def _judge_summary(reply: Reply) -> TrialVerdict:
     if isinstance(found, UnusableSummary):
         return TrialVerdict(found.why)
     session = load_prompt("doctor/session")
-    if dropped := drop_invented_sentences(found, AnswerLineCheck(session, "")).dropped:
+    if dropped := drop_invented_sentences(found, AnswerLineChecker(session, "")).dropped:
         return TrialVerdict(f"it names a file that does not exist: {dropped[0].strip()[:80]}")
-    wanted, present = find_recognizable_names(session), NamePresence(found)
+    wanted, present = find_recognizable_names(session), NameOccurrenceLookup(found)
     present_count, needed = sum(present[name] for name in wanted), len(wanted) * MIN_NAME_SHARE
     if present_count < needed:
         return TrialVerdict(f"it holds {present_count} of {len(wanted)} identifiers")
@@ -496,7 +500,7 @@ def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
     """
     name = context.settings.model
     try:
-        model = open_model(name, context.settings.models)
+        model = create_model_from_string(name, context.settings.models)
     except MemoristError as error:
         yield CheckResult("wrong", str(error), 'Or set model = "structural" to work without one.')
         return

@@ -57,7 +57,7 @@ def check_jobs(context: DoctorContext) -> Iterator[CheckResult]:
         )
 
 
-def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
+def check_database_knows_sessions(context: DoctorContext) -> Iterator[CheckResult]:
     """Check that the database knows the remembered sessions.
 
     The files are the source of truth: a database that knows no session was lost and is refilled

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.memory_purge import purge_memories
 from memorist.cli import output
@@ -99,7 +99,7 @@ def _find_about(memory: AutoMemory, words: str) -> Iterator[tuple[AutoMemory, st
                 yield owner, head.path
 
 
-def _print_forgotten(home: HomeMemories, memory: AutoMemory, paths: Sequence[str]) -> None:
+def _print_forgotten(home: ProjectMemoryOpener, memory: AutoMemory, paths: Sequence[str]) -> None:
     """Forget these memories for good, and say what became of each copy."""
     changes, removal, sessions = purge_memories(home, memory, paths)
     named = ", ".join(paths)

@@ -31,9 +31,9 @@ from memorist.cli.memory.client_counterparts import (
 )
 from memorist.cli.memory.project_memory_access import (
     KIND_CHOICE,
+    ask_to_accept_unreviewed_memory,
     check_encoding,
     confirm_or_abort,
-    confirm_unread_memory,
     edit_text,
     open_project_memory,
     print_write_outcome,
@@ -43,7 +43,7 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles
-from memorist.team.team_remote import AuthorHistoryFile
+from memorist.team.team_remote import TeamMemoryAuthorsFile
 
 MAX_EARLIER_TEAM_CHANGES = 4
 """Earlier changes of a team memory that are listed with its text. Our choice."""
@@ -169,11 +169,14 @@ def memory_show_command(path: str, as_json: bool) -> None:
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_memory_with_suspicions(path)
         )
-        remarks = [*describe_replaced_memories(topic, former), *explain_unknown_origin(owner, path)]
+        remarks = [
+            *describe_replaced_memories(topic, former),
+            *explain_adopting_externally_written_memory(owner, path),
+        ]
         changes = owner.project_files.compare(read_memory_anchors(topic))
         moved = render_anchor_changes(changes, topic.verified_day)
         by = (
-            AuthorHistoryFile(owner.layout.team_layout, DiskFiles())
+            TeamMemoryAuthorsFile(owner.layout.team_layout, DiskFiles())
             .load()
             .get(path.removeprefix(TEAM_PREFIX), [])
             if is_team_path(path)
@@ -287,7 +290,7 @@ def memory_move_command(name: str, there: str | None, yes: bool) -> None:
         raise click.UsageError("say where to: --everywhere or --here")
     with open_project_memory() as (home, memory):
         owner, path = find_named_memory(memory, name)
-        confirm_unread_memory(home, owner, path, "Move it?", yes=yes)
+        ask_to_accept_unreviewed_memory(home, owner, path, "Move it?", yes=yes)
         name = path if owner is memory else EVERYWHERE_PREFIX + path
         written = change_memory_scope(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
@@ -337,7 +340,7 @@ def get_shown_trust(memory: AutoMemory, path: str) -> str:
     return next((head.trust for head in memory.headers() if head.path == path), "")
 
 
-def explain_unknown_origin(memory: AutoMemory, path: str) -> Iterator[str]:
+def explain_adopting_externally_written_memory(memory: AutoMemory, path: str) -> Iterator[str]:
     """Say how a memory that others wrote or changed becomes the user's."""
     if get_shown_trust(memory, path) == "unknown":
         yield (

@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES
 from memorist.auto_memory.visible_memory import USER_TRUST
@@ -29,7 +29,7 @@ KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 @contextmanager
 def open_project_memory(
     directory: Path | None = None, project: Path | None = None
-) -> Iterator[tuple[HomeMemories, AutoMemory]]:
+) -> Iterator[tuple[ProjectMemoryOpener, AutoMemory]]:
     """Open the home folder and a memory: of a project's folder (by default the working folder), or
     the named memory folder. The settings are those of the project.
     """
@@ -41,15 +41,15 @@ def open_project_memory(
                 settings.auto_memory, directory=str(Path(expand_user(str(directory))).absolute())
             ),
         )
-    home = HomeMemories(settings)
+    home = ProjectMemoryOpener(settings)
     try:
         yield home, home.memory(str(project or Path.cwd()))
     finally:
         home.close()
 
 
-def confirm_unread_memory(
-    home: HomeMemories, memory: AutoMemory, path: str, question: str, *, yes: bool
+def ask_to_accept_unreviewed_memory(
+    home: ProjectMemoryOpener, memory: AutoMemory, path: str, question: str, *, yes: bool
 ) -> None:
     """Show a memory that the user neither said nor accepted, and ask before it counts as read by
     the user. Raises InputError.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name
@@ -21,7 +21,10 @@ from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
     compare_memories_with_client_files,
 )
-from memorist.cli.memory.memory_commands import describe_replaced_memories, explain_unknown_origin
+from memorist.cli.memory.memory_commands import (
+    describe_replaced_memories,
+    explain_adopting_externally_written_memory,
+)
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.sentences import shorten_to_one_line
@@ -62,7 +65,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
             return
         path = topic.path
         origin = "" if former is not None else _describe_origin(owner, topic)
-        remarks = list(explain_unknown_origin(owner, path))
+        remarks = list(explain_adopting_externally_written_memory(owner, path))
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
         elsewhere = compare_memories_with_client_files(home.settings, owner).get(
             path, ClientFileComparison()
@@ -112,7 +115,7 @@ def _is_sentence(text: str) -> bool:
 
 
 def _explain_sentence(
-    home: HomeMemories, memory: AutoMemory, sentence: str, *, as_json: bool
+    home: ProjectMemoryOpener, memory: AutoMemory, sentence: str, *, as_json: bool
 ) -> None:
     said = open_project_sessions(home).find_said_message(sentence)
     block = (TextBlock(sentence),)

@@ -23,7 +23,7 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
     MemorySummaryText,
-    PastSessionReport,
+    PastSessionOutcome,
     RolloutStatus,
     find_rollout,
     read_past_sessions_summary,
@@ -44,7 +44,7 @@ from memorist.store.job_claims import retry_jobs
 from memorist.store.rollout_rows import Rollout
 from memorist.store.session_memory_mode import (
     disable_memory_and_erase_first_words,
-    set_memory_mode_for_good,
+    persist_session_memory_mode,
 )
 from memorist.store.session_removal import remove_session_copies
 from memorist.system import SystemClock
@@ -197,7 +197,7 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
 
     Example: memorist rollouts show 1a2b3c4d
     """
-    found: PastSessionReport | MemorySummaryText = run_with_rollout_store(
+    found: PastSessionOutcome | MemorySummaryText = run_with_rollout_store(
         lambda past: (
             report_session_extract(past, thread) if thread else read_past_sessions_summary(past)
         )
@@ -230,7 +230,7 @@ def rollouts_leave_out_command(thread: str, take_in: bool, hard: bool, yes: bool
         return
 
     def work(past: RolloutStore) -> bool:
-        return set_memory_mode_for_good(
+        return persist_session_memory_mode(
             past.state,
             DiskFiles(),
             past.layout,
