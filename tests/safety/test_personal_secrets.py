@@ -151,8 +151,43 @@ def test_a_phrase_goes_to_its_end_and_no_further() -> None:
 
 
 @pytest.mark.parametrize(
+    "behind", ["\n", "\nNext line", " (twelve words)", ", Ann has it", ",\n\n", " – "]
+)
+def test_a_phrase_goes_whatever_is_behind_it(behind: str) -> None:
+    """Twelve words are one also in front of a line break, a blank or a comma."""
+    words = "ripple scissors kick mammal hire column oak again sun offer wealth turn"
+
+    assert redact(f"seed phrase: {words}{behind}").text == (
+        f"seed phrase: [redacted: seed-phrase]{behind}"
+    )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "PASSWORD       USER\n{}   ann\n",
+        "  PASSWORD       USER\n  {}   ann\n",
+        "USER   PASSWORD       HOST\nann    {}   db1\n",
+    ],
+)
+def test_a_column_of_passwords_is_read_wherever_it_is(table: str) -> None:
+    """The first column of a table with aligned columns is one as well, also behind blanks."""
+    assert "Falcon.27xyz" not in redact(table.format("Falcon.27xyz")).text
+
+
+@pytest.mark.parametrize("name", ["Сид-фраза", "Seed-фраза", "Фраза восстановления", "МНЕМОНИКА"])
+def test_the_name_of_a_phrase_may_begin_with_a_capital(name: str) -> None:
+    """A name outside ASCII is read in the letters that a line begins with."""
+    words = "абзац автор апрель вагон ведро весна вода город дело день дерево жизнь"
+
+    assert redact(f"{name}: {words}\n").text == f"{name}: [redacted: seed-phrase]\n"
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "니모닉 문구는 절대로 코드에 저장하지 말고 항상 환경 변수 또는 비밀 관리 서비스에 보관해 주세요 그리고 로그에도 남기지 마세요",
+        "복구 문구 화면은 사용자가 처음 지갑을 만들 때만 보여 주고 그 다음에는 절대로 다시 보여 주지 않도록 해 주세요",
         "NL91ABNA0417164301 has a wrong check digit.",
         "The test card 4242 4242 4242 4242 always works.",
         "Run 4539578763621486 took 3 seconds.",

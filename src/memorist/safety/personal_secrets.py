@@ -109,10 +109,16 @@ FOREIGN_CODES = (
 )  # fmt: skip
 FOREIGN_PHRASES = (
     "助记词", "助記詞", "シードフレーズ", "リカバリーフレーズ", "復元フレーズ", "ニーモニック",
-    "시드 문구", "복구 문구", "니모닉", "seed-фраз", "сид-фраз",
-    "фраза восстанов", "фразу восстанов", "мнемоник", "Wörter für die Wallet",
+    "시드 문구", "복구 문구", "니모닉", "Wörter für die Wallet",
+    *(
+        form
+        for name in ("seed-фраз", "сид-фраз", "фраза восстанов", "фразу восстанов", "мнемоник")
+        for form in (name, name.capitalize(), name.upper())
+    ),
 )  # fmt: skip
-"""Words outside ASCII that name a recovery phrase."""
+"""Words outside ASCII that name a recovery phrase, in the capitals that texts have: they are looked
+for as such.
+"""
 _COUNTED_UP = "0123456789876543210"
 
 
@@ -210,13 +216,16 @@ _WORD = r"(?:[a-zß-öø-ÿа-яё]{3,9}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a
 """A word of a list for phrases, in the alphabets that such lists have."""
 _PHRASE = lazy_pattern(
     rf"(?<![^\W\d_])(?:(?:\d{{1,2}}[.):]?[ \t]?)?{_WORD}[\"']?"
-    r"(?:[ \t]?[,、\n][ \t\"']{0,4}|[ \t\u3000]{1,4})){11,23}+"
+    r"(?:[ \t]?[,、\n][ \t\"']{0,4}|[ \t\u3000]{1,4})){11,23}"
     rf"(?:\d{{1,2}}[.):]?[ \t]?)?{_WORD}(?![^\W\d_])"
 )
 _NO_PHRASE = lazy_pattern(
-    r"\b(?:the|and|are|was|were|for|from|with|not|but|has|had|its|which|each|used|using|our|their|les|des|und|die|der|das|los|las|que|для|что|как|это|или)\b"
+    r"\b(?:the|and|are|was|were|for|from|with|not|but|has|had|its|which|each|used|using|our|their|les|des|und|die|der|das|los|las|que|для|что|как|это|или"
+    r"|[가-힣]*(?:는|를|에서|에게|으로|까지|부터|마다|처럼|하고|하지|해서|해야|세요|니다|도록))\b"
 )
-"""Words that are in no list of words for phrases (BIP 39), and in most sentences."""
+"""Words that are in no list of words for phrases (BIP 39), and in most sentences; of Korean ones,
+their endings.
+"""
 _WORDS = lazy_pattern(_WORD)
 _PHRASE_BEFORE, _PHRASE_AFTER = 260, 340
 _PHRASE_WORDS, _FEWEST_WORDS = 12, 6

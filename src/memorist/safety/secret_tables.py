@@ -21,7 +21,7 @@ _LONGEST_LINE = 600
 _MOST_COLUMNS = 40
 _HEADING = lazy_pattern(r"\s*[\"']?[A-Za-z][\w .-]{0,40}[\"']?\s*\Z")
 _ALIGNED = lazy_pattern(
-    r"[^\W\d][\w-]{0,40}(?: [\w-]{1,40})?(?:[ ]{2,40}[^\W\d][\w-]{0,40}(?: [\w-]{1,40})?){1,20}\s*\Z"
+    r"[ ]{0,40}[^\W\d][\w-]{0,40}(?: [\w-]{1,40})?(?:[ ]{2,40}[^\W\d][\w-]{0,40}(?: [\w-]{1,40})?){1,20}\s*\Z"
 )
 _CELL = lazy_pattern(r"\S+")
 _RULE = lazy_pattern(r"[\s|+:=,-]*\Z")
@@ -44,7 +44,9 @@ def find_secrets_below_column_header(text: str, at: int, kind: KeyKind) -> Itera
         column = text[begin:at].count(table[0])
         yield from _rows(text, stop + 1, table, column, rule)
     elif _ALIGNED.match(header):
-        yield from _aligned_cells(text, stop + 1, header.rfind("  ", 0, at - begin) + 2, rule)
+        name = header[: at - begin].rpartition("  ")[2]
+        column = at - begin - len(name.lstrip(" "))
+        yield from _aligned_cells(text, stop + 1, column, rule)
 
 
 def _aligned_cells(text: str, begin: int, column: int, rule: str) -> Iterator[SafetyFinding]:
@@ -53,7 +55,7 @@ def _aligned_cells(text: str, begin: int, column: int, rule: str) -> Iterator[Sa
         stop = text.find("\n", begin, begin + _LONGEST_LINE)
         line = text[begin : stop if stop >= 0 else begin + _LONGEST_LINE]
         cell = _CELL.match(line, column)
-        if cell is None or (column and line[max(0, column - 2) : column] != "  "):
+        if cell is None or line[max(0, column - 2) : column].strip():
             return
         if _is_secret_cell(rule, cell[0]):
             yield SafetyFinding(begin + cell.start(), begin + cell.end(), rule)
