@@ -299,6 +299,20 @@ def test_a_number_names_the_same_one_whatever_comes_to_wait(
     assert here.accept("2").paths == ("the-second.md",)
 
 
+def test_the_event_of_an_accepted_memory_names_it_as_the_result_does(
+    memories: tuple[AutoMemory, AutoMemory],
+) -> None:
+    """What holds in every project is `everywhere/`, wherever the user of a project reads of it."""
+    here, there = memories
+    there.add("The first.", agent="an agent")
+    events: list[Event] = []
+
+    written = here.accept("1", tell=events.append)
+
+    assert written.paths == ("everywhere/the-first.md",)
+    assert [each.paths for each in events if isinstance(each, MemoryChanged)] == [written.paths]
+
+
 def test_forget_that_takes_back_all_sentences_of_a_message(projects: Projects) -> None:
     """Also where one replaced what another had just said: nothing was taken back then."""
     projects.say(projects.shop, "From now on use pnpm. From now on use yarn.", "Forget that.")

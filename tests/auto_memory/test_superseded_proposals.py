@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import NOT_TYPED
 from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
@@ -99,6 +101,18 @@ async def test_of_two_opposites_that_wait_the_older_names_the_newer(talk: Talk) 
     talk.memory.accept("1")
 
     assert talk.superseded() == {"use spaces": "use tabs"}
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-10", "AM-12")
+async def test_words_that_nobody_typed_are_not_called_the_users(talk: Talk) -> None:
+    """What a program passed on waits as well, and says nothing of what the user wants now."""
+    await talk.says("use tabs", "use spaces")
+    newer = next(each for each in talk.memory.list_proposals() if "use spaces" in str(each.after))
+    talk.memory.inbox.remove(newer)
+    talk.memory.inbox.add([replace(newer, reasons=(NOT_TYPED,))])
+
+    assert not talk.superseded()
     await talk.engine.close()
 
 

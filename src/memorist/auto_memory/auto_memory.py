@@ -243,10 +243,7 @@ class AutoMemory(NotPicklable):
                 is_reviewed=is_reviewed,
                 waits_because=waits_because,
             )
-        reported_reason = add_replaced_memories_to_reason(
-            reason, written.replaced_paths, written.shortened
-        )
-        report_write_result(written, reported_reason, tell)
+        report_write_result(written, reason, tell)
         return written
 
     def _judge_and_write(
@@ -762,9 +759,17 @@ class AutoMemory(NotPicklable):
         inbox. Raises WriteConflict when the file changed since it was proposed.
         """
         owner, given = self.find_proposal(id_prefix)
+        why = replace(
+            given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
+        )
+        written = owner.write_proposal(given, why, text)
         if owner is not self:
-            written = owner.accept(given.id, text, tell=tell)
-            return merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
+            written = merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
+        report_write_result(written, why, tell)
+        return written
+
+    def write_proposal(self, given: Proposal, why: ChangeReason, text: str | None) -> WriteResult:
+        """Write a proposal of this memory's own inbox; see `accept`."""
         now = self.folder.read_present_bytes(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
@@ -779,10 +784,7 @@ class AutoMemory(NotPicklable):
             change = replace(
                 change, path=self.find_free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md"))
             )
-        why = replace(
-            given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
-        )
-        written = self.write([change], why, tell=tell)
+        written = self.write([change], why)
         if not written.refused and given.id not in {each.id for each in written.proposals}:
             self.inbox.remove(given)
         return written

@@ -77,7 +77,7 @@ def _find_believed_memories(memory: AutoMemory, said: str) -> Iterator[MemoryWit
 
 def _is_later_word(other: Proposal, given: Proposal) -> bool:
     """Whether another proposal is the user's own word, and came later."""
-    return other.why.actor == "said" and other.at > given.at
+    return other.is_in_users_words and other.at > given.at
 
 
 def _is_later(memory: MemoryWithChangeTime, given: Proposal) -> bool:

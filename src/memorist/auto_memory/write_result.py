@@ -40,6 +40,7 @@ def report_write_result(
     """Send an event for each thing that became of some changes."""
     if tell is None:
         return
+    why = add_replaced_memories_to_reason(why, written.replaced_paths, written.shortened)
     if written.change_id:
         tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
     for waiting in written.proposals:
