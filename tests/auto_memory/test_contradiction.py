@@ -735,6 +735,10 @@ def test_a_ban_of_something_else_or_of_one_case_asks_nothing(known: str, said: s
         ("The audit happens once a year.", "The audit happens quarterly.", True),
         ("Backups run nightly.", "Backups are tested monthly.", False),
         ("The audit happens yearly.", "Invoices are sent yearly.", False),
+        ("Backups run daily.", "Backups run every day.", False),
+        ("We deploy once a week.", "Our deploys happen weekly.", False),
+        ("Die Backups laufen wöchentlich.", "Die Backups laufen jede Woche.", False),
+        ("Retros happen every other week.", "Retros happen fortnightly.", False),
     ],
 )
 def test_the_same_more_or_less_often_is_doubted(known: str, said: str, is_doubted: bool) -> None:

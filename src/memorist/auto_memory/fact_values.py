@@ -82,15 +82,36 @@ _PERIOD = (
     r"(?:days?|nights?|weeks?|months?|quarters?|years?|hours?|sprints?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|tage?|wochen?|monate?|jahre?|jours?|semaines?|mois|ans?|días?|semanas?|mes(?:es)?|años?|dias?|mês|anos?)"
 )
+_ONCE = (
+    r"(?:every|once an?|alle|jede[nrs]?|chaque|tou(?:te)?s les|cada"
+    r"|todos (?:los|os)|todas (?:las|as))"
+)
 _HOW_OFTEN = lazy_pattern(
     r"\b(?:hourly|daily|nightly|(?:bi-?)?weekly|fortnightly|monthly|quarterly|yearly|annually|täglich"
     r"|wöchentlich|monatlich|jährlich"
-    r"|(?:every|once an?|twice an?|(?:\w+ )?times an?|alle|jede[nrs]?|chaque"
-    r"|tou(?:te)?s les|cada|todos (?:los|os)|todas (?:las|as))"
-    rf"(?: \w+)?? {_PERIOD})\b",
+    rf"|(?:{_ONCE}|twice an?|(?:\w+ )?times an?)(?: \w+)?? {_PERIOD})\b",
     re.IGNORECASE,
 )
 """Says how often something recurs."""
+_ONCE_IN_EACH = lazy_pattern(rf"{_ONCE} (\w+)", re.IGNORECASE)
+_PERIODS_OF_ADVERBS = {
+    "hourly": "hour",
+    "daily": "day",
+    "nightly": "night",
+    "weekly": "week",
+    "monthly": "month",
+    "quarterly": "quarter",
+    "yearly": "year",
+    "annually": "year",
+    "täglich": "tag",
+    "wöchentlich": "woche",
+    "monatlich": "monat",
+    "jährlich": "jahr",
+    "fortnightly": "every two weeks",
+    "biweekly": "every two weeks",
+    "bi-weekly": "every two weeks",
+    "every other week": "every two weeks",
+}
 _CURRENT = frozenset(("current", "new"))
 _I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
 _DONE_BY = lazy_pattern(
@@ -228,10 +249,17 @@ def _recurs_otherwise(new: str, known: str) -> bool:
     if max(len(new), len(known)) > MAX_FACT_CHARS:
         return False
     mine, theirs = (_HOW_OFTEN.findall(text) for text in (new, known))
-    if len(mine) != 1 or len(theirs) != 1 or mine[0].casefold() == theirs[0].casefold():
+    if len(mine) != 1 or len(theirs) != 1 or _name_period(mine[0]) == _name_period(theirs[0]):
         return False
     things = [frozenset(list_content_stems(_HOW_OFTEN.sub(" ", text))) for text in (new, known)]
     return bool(things[0] and things[1]) and (things[0] <= things[1] or things[1] <= things[0])
+
+
+def _name_period(often: str) -> str:
+    """The same text for `daily`, `every day` and `once a day`."""
+    often = often.casefold()
+    once = _ONCE_IN_EACH.fullmatch(often)
+    return once[1].removesuffix("s") if once else _PERIODS_OF_ADVERBS.get(often, often)
 
 
 def _likes_otherwise(new: str, known: str) -> bool:
