@@ -203,6 +203,9 @@ async def test_a_session_of_any_name_is_left_out_once_memory_is_off(tmp_path: Pa
     [
         "Look at the failing test in tests/till.\n\n{}\n\nThen run the linter.",
         "private stuff\n{}",
+        "{}\nWhat does this error mean?",
+        "{}\nCan you fix the text on the button?",
+        "{}\nHe wants the report by Friday.",
         "before we start\n\n{}\n\nwhat do you think of this error?\n```\nKeyError: x\n```",
         "some notes:\n- the till is slow\n- {}\n- use the new parser",
         "{}\n\nProofread the letter below.\n\nDear Ms Jones,\nI like the job.\nBest,\nJo",

@@ -122,20 +122,23 @@ def text_contains_no_memory_request(typed: str) -> bool:
 
 
 def _split_own_sentences(typed: str) -> list[ProseSentence]:
-    """The sentences of a typed text that are the user's own talk. Beside a text to work on, a letter
-    or a form it is the first one at most, and only at the very beginning.
+    """The sentences of a typed text that are the user's own talk: the one at the very beginning, and
+    those beside which no line speaks of another text. Beside a text to work on, a letter or a form
+    it is that first one at most.
     """
     text = extract_text_before_others_words(typed).strip()
+    is_unattributable = contains_unattributable_text(typed)
     own = [
         sentence
         for paragraph in text.split("\n\n")
         for sentence in split_prose_sentences(paragraph)
-        if not any(
+        if (not is_unattributable and text.startswith(sentence.text))
+        or not any(
             refers_to_other_text(line) and sentence.text not in line
             for line in paragraph.splitlines()
         )
     ]
-    if contains_unattributable_text(typed):
+    if is_unattributable:
         return [sentence for sentence in own[:1] if text.startswith(sentence.text)]
     return own
 
