@@ -167,6 +167,35 @@ def test_an_option_chosen_for_good_waits_with_its_words(
     assert not any(" – " in each.text for each in read(answer, "The parser is done."))
 
 
+_LABELLED = "Which indentation?\nA) 2 spaces\nB) 4 spaces\nC) tabs"
+_NUMBERED = "Which indentation?\n1. 2 spaces\n2. 4 spaces\n3. tabs"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "chosen"),
+    [
+        (_LABELLED, "a segunda, sempre", ": 4 spaces"),
+        (_LABELLED, "a última, sempre", ": tabs"),
+        (_LABELLED, "always b", ": 4 spaces"),
+        (_LABELLED, "a partir de ahora, la segunda", ": 4 spaces"),
+        (_LABELLED, "ab jetzt die zweite", ": 4 spaces"),
+        (_NUMBERED, "ab sofort Option 2", ": 4 spaces"),
+        (_LABELLED, "the last one, always", ": tabs"),
+        (_NUMBERED, "2 spaces, always", ""),
+        (_NUMBERED, "1 and 3, always", ": 2 spaces; tabs"),
+        (_NUMBERED, "option 2 please, always", ": 4 spaces"),
+        (_NUMBERED, "7, always", ""),
+    ],
+)
+def test_only_the_option_that_an_answer_names_is_quoted(
+    reply: str, answer: str, chosen: str
+) -> None:
+    """A letter or number in front is a label where nothing else goes on with it."""
+    (found,) = read(answer, reply)
+
+    assert found.text == f"Which indentation? – {answer}{chosen}"
+
+
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [

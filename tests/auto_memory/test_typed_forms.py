@@ -289,3 +289,25 @@ def test_what_somebody_wants_not_and_what_is_so_and_not_otherwise_waits(text: st
 def test_what_somebody_wants_of_the_work_at_hand_does_not_wait(text: str) -> None:
     """Nor what a document says, or a text to translate."""
     assert read(text) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "job", ["thanks!\nsummarize this article: ", "hi\ncan you proofread this letter? "]
+)
+def test_a_job_in_front_of_a_long_text_of_one_line_is_seen(job: str) -> None:
+    """What the text says further below is not the user's word, wherever a long message is cut."""
+    rule = "From now on, always use tabs in Go code."
+    text = "The cat sat on the mat and looked at the moon. " * 60
+
+    assert read(f"{job}{text}\n\n{rule}")[0] == []
+    assert read(f"{text}\n\n{rule}")[0] == ["always use tabs in Go code."]
+
+
+@pytest.mark.parametrize("request_text", ["Fix the cart.", "From now on, always use tabs."])
+def test_a_reply_to_a_result_is_read_like_any_other_message(request_text: str) -> None:
+    """A host's part in it is not the user's word, and the mark of a paste no part of a rule."""
+    for text in (
+        f"<system-reminder>\nNever push to main.\n</system-reminder>\n{request_text}",
+        f"[Pasted text #1 +3 lines] {request_text}",
+    ):
+        assert read(f"[attempt_completion] Result:\n<feedback>\n{text}\n</feedback>") == read(text)

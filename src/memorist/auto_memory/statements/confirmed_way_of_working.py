@@ -47,17 +47,24 @@ _OPTION = lazy_pattern(
     r"(?:^[ \t>*-]*|\boption )\(?(?P<label>\d{1,2}|[A-Ea-e])(?:[.):]|\*\*)[ \t]+(?P<text>[^\n]{2,200}?)(?=\s*(?:\n|\Z|[.;] option\b))",
     re.IGNORECASE | re.MULTILINE,
 )
-_CHOSEN_LABEL = lazy_pattern(
-    r"\A\W*(?:(?:the|option|number|nummer)\s)*(?P<label>\d{1,2}|[a-e])\b", re.IGNORECASE
+_LABEL = r"(?:\d{1,2}|[a-e])"
+_CHOSEN_LABELS = lazy_pattern(
+    r"\A\W*(?:the\s+)?(?P<named>(?:options?|number|nummer)\s+)?"
+    rf"(?P<labels>{_LABEL}(?:\s*(?:,|&|\+|and|und|et|y)\s*{_LABEL}(?!\w))*)(?(named)\b|(?=\s*(?:[,.;:!)–—-]|\Z|(?:please|pls|bitte|por favor)\b)))",
+    re.IGNORECASE,
 )
+"""One label or several; `a` and `2` begin other answers as well (`a partir de`, `2 spaces`)."""
 _ORDINALS = tuple(
     lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?:first|former|erste|premi(?:er|ère)|primer[oa]?|primeir[oa]|первый)\b|第一",
         r"\b(?:second|latter|zweite|deuxième|seconde|segund[oa]|второй)\b|第二",
         r"\b(?:third|dritte|troisième|tercer[oa]?|terceir[oa]|третий)\b|第三",
+        r"\b(?:fourth|vierte|quatrième|cuart[oa]|quart[oa]|четвёртый)\b|第四",
+        r"\b(?:last|letzte|dernière?|últim[oa]|последний)\b",
     )
 )
+"""The last one names the last option, however many there are."""
 MAX_ANSWER_CHARS = 60
 """Characters of the longest answer that is read beside the question. Our choice."""
 MIN_QUESTION_CHARS = 40
@@ -124,6 +131,17 @@ def find_lasting_choice(answer: str, reply: str) -> str:
     return " – ".join(filter(None, (asked, f"{answer}: {chosen}" if chosen else answer)))
 
 
+def is_bare_choice(text: str) -> bool:
+    """Whether a text only says which one, for good: without the options before it, nobody can tell
+    what it means.
+    """
+    rest, count = _HOLDS_FOR_GOOD.subn(" ", text)
+    if not count or _ANSWER_WORD.sub(" ", rest).strip():
+        return False
+    is_label = _CHOSEN_LABELS.match(rest) is not None
+    return is_label or any(ordinal.search(rest) for ordinal in _ORDINALS)
+
+
 def _is_lasting_answer_with_more(answer: str) -> bool:
     """Whether a lasting answer begins a text that goes on behind a comma: "no, never, ask first"."""
     part, _, rest = answer.rpartition(",")
@@ -136,13 +154,18 @@ MAX_REPLY_CHARS = 1_500
 
 
 def _find_option(answer: str, options: Sequence[tuple[str, str]]) -> str:
-    """The option that an answer names by its label or its place."""
-    label = _CHOSEN_LABEL.match(answer)
-    if label is not None:
-        return next((text for name, text in options if name.lower() == label["label"].lower()), "")
-    found = (at for at, ordinal in enumerate(_ORDINALS) if ordinal.search(answer))
-    at = next(found, len(options))
-    return options[at][1] if at < len(options) else ""
+    """The options that an answer names by their position or their labels; empty where one is not
+    there.
+    """
+    at = next((at for at, ordinal in enumerate(_ORDINALS) if ordinal.search(answer)), None)
+    if at is not None:
+        at = len(options) - 1 if at == len(_ORDINALS) - 1 else at
+        return options[at][1] if 0 <= at < len(options) else ""
+    named = _CHOSEN_LABELS.match(_HOLDS_FOR_GOOD.sub(" ", answer))
+    texts = {name.lower(): text for name, text in options}
+    labels = re.findall(rf"\b{_LABEL}\b", named["labels"].lower()) if named else []
+    chosen = [texts.get(label, "") for label in labels]
+    return "; ".join(chosen) if all(chosen) else ""
 
 
 def _find_question(reply: str) -> str:

@@ -24,6 +24,7 @@ from memorist.auto_memory.statements import (
     plain_english_patterns,
 )
 from memorist.auto_memory.statements.composite_message import GENERAL, is_composite_message
+from memorist.auto_memory.statements.confirmed_way_of_working import is_bare_choice
 from memorist.auto_memory.statements.context_dependent_lines import (
     is_marked_remark,
     is_neutral_line,
@@ -261,7 +262,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         return
     if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or may_be_others_words(text):
         return
-    if LONE_CONFIRMATION.fullmatch(text):
+    if LONE_CONFIRMATION.fullmatch(text) or is_bare_choice(text):
         return
     sentences = split_typed_sentences(text)
     informs = not any(map(_asks_for_something, sentences))

@@ -255,7 +255,7 @@ def contains_unattributable_text(typed: str) -> bool:
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
     tell.
     """
-    typed = cut_middle(typed)
+    typed = _cut_anywhere(typed)
     return gives_text_job(typed) or has_greeting_and_closing(typed) or is_document_or_form(typed)
 
 
@@ -273,7 +273,7 @@ def is_document_or_form(typed: str) -> bool:
     """Whether a message has the form of a document, a filled-in form or a dialogue, and says of none
     of its words whose they are. A person writes so as well ("Title: … / Description: …").
     """
-    around = _FENCED.sub("", cut_middle(typed))
+    around = _FENCED.sub("", _cut_anywhere(typed))
     return (
         _TRAILER.search(around) is not None
         or any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
@@ -309,8 +309,8 @@ def extract_redacted_user_text(message: Message, picture: str = "") -> str:
     if message.origin is not Origin.USER:
         return ""
     reply = find_reply_in_result(message.text)
-    parts = [reply] if reply else []
-    for block in () if reply else message.blocks:
+    parts: list[str] = []
+    for block in (TextBlock(text=reply),) if reply else message.blocks:
         if isinstance(block, TextBlock) and block.origin in (None, Origin.USER):
             text = _PICTURE_MARKS.sub(lambda _: picture, strip_host_markup(block.text))
             parts.append(_PASTE_MARKS.sub("", text))
@@ -322,8 +322,15 @@ def extract_redacted_user_text(message: Message, picture: str = "") -> str:
 
 def announces_text_in_next_message(typed: str) -> bool:
     """Whether a message announces that the next one holds a text of somebody else."""
-    typed = cut_middle(typed)
+    typed = _cut_anywhere(typed)
     return typed.rstrip().endswith((":", "：")) or _NEXT_TEXT.is_in(typed)
+
+
+def _cut_anywhere(typed: str) -> str:
+    """The beginning and the end of a long message: a job may be in front of a text of one line."""
+    if len(typed) <= 2 * LONG_MESSAGE_CHARS:
+        return typed
+    return f"{typed[:LONG_MESSAGE_CHARS]}\n{typed[-LONG_MESSAGE_CHARS:]}"
 
 
 def cut_middle(typed: str) -> str:
