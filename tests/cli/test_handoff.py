@@ -370,6 +370,15 @@ def test_a_misspelled_agent_is_no_file(target: str, tmp_path: Path, home: Path) 
     assert not Path(target or "x").exists()
 
 
+def test_a_file_of_the_working_folder_needs_no_ending(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `./name`, which names the folder: it was refused with the advice to name one."""
+    monkeypatch.chdir(tmp_path)
+    assert run(codex_file(tmp_path), "--to", "./hand-over").exit_code == 0
+    assert Path("hand-over").is_file()
+
+
 @pytest.mark.parametrize("budget", [1_000, 3_000])
 def test_a_hand_over_keeps_its_budget_whatever_it_holds(
     budget: int, tmp_path: Path, home: Path

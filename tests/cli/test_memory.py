@@ -584,6 +584,7 @@ def test_an_edit_of_a_version_that_is_gone_waits(shell: Shell) -> None:
 
     words = ("memory", "edit", "the-port-is-9417", "--text", seen["text"] + "Not 80.\n")
     assert "inbox" in shell(*words, "--version", seen["version"]).stdout
+    assert "from you, " in shell("memory", "inbox").stdout
     assert "9418" in shell("memory", "show", "the-port-is-9417").stdout
     newer = shell.json("memory", "show", "the-port-is-9417")["version"]
     assert "changed" in shell(*words, "--version", newer).stdout

@@ -25,6 +25,10 @@ from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_state_database
+from memorist.transcript_analysis.invocation_log import (
+    find_word_rejected_by_error,
+    split_invocations,
+)
 from memorist.transcript_analysis.written_files import list_files_written_by_command
 from support.past_sessions import ROUNDING, write_session
 
@@ -293,6 +297,17 @@ async def test_calls_that_cannot_work_are_known_by_the_word_their_error_names(
         assert worked in "".join(session.recall_for_tool_call(bash(asked))), asked
     await session.close()
     await engine.close()
+
+
+def test_an_error_is_searched_for_names_in_time_that_grows_with_its_length() -> None:
+    """Many colons without a blank, as in a dump of keys, took the square of it: 3.6 s."""
+    (call,) = split_invocations("cargo denied")
+    start = time.process_time()
+    assert not find_word_rejected_by_error(call, "a:" * 8_000)
+    assert time.process_time() - start < 1
+    assert find_word_rejected_by_error(call, "no such command: `denied`") == "denied"
+    (call,) = split_invocations("npm run build:prod")
+    assert find_word_rejected_by_error(call, 'Missing script: "build:prod"') == "run build:prod"
 
 
 @pytest.mark.covers("PS-2")

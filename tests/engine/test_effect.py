@@ -120,7 +120,9 @@ def test_a_planted_effect_is_found_through_the_product(project: Path, tmp_path: 
     assert verdicts["corrections"]["verdict"] == "lower"
     assert verdicts["corrections"]["high"] < 1
     assert verdicts["repeated_failures"]["verdict"] == "too rare"
-    assert "corrections" in memorist("status", "--effect").stdout
+    shown = memorist("status", "--effect").stdout  # where the setting is off by now
+    assert "corrections" in shown
+    assert "nothing to compare with" not in shown
 
 
 def test_without_an_effect_none_is_claimed() -> None:

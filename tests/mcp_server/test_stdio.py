@@ -217,6 +217,9 @@ def test_a_message_that_is_no_request_is_answered(shop: Path) -> None:
         {"id": 6, "method": "tools/list"},
         [{"jsonrpc": "2.0", "id": 7, "method": "tools/list"}],
         {"jsonrpc": "2.0", "id": 8, "result": 1},
+        {"jsonrpc": "2.0", "id": 9, "error": "no"},
+        {"jsonrpc": "2.0", "id": 9, "error": {"code": "x"}},
+        "no request",
         {"jsonrpc": "2.0", "method": 9},
     ]
     deep = '{"jsonrpc":"2.0","id":10,"method":' + "[" * 3_000 + "]" * 3_000 + "}"
@@ -229,7 +232,7 @@ def test_a_message_that_is_no_request_is_answered(shop: Path) -> None:
     said = [json.loads(line) for line in done.stdout.splitlines()]
     told = [(each["id"], each["error"]["code"]) for each in said if "error" in each]
     wrong, unread = -32600, (None, -32700)
-    asked = [(id, wrong) for id in (3, "4", 5, 6, None)]
+    asked = [(id, wrong) for id in (3, "4", 5, 6, None, None)]
     assert told == [*asked, unread, unread, (3, wrong)]
 
 

@@ -475,7 +475,7 @@ def test_the_inbox_accepts_all_of_one_origin_and_undoes(
     fields = {"csrf": token, "origin": "import from Codex"}
     first, *shown = ids_on_button(browser)  # as if one had come since
     assert post(browser, "accept-origin", ids=" ".join(shown), **fields) == 303
-    assert "Accepted 2" in browser.get("/inbox").text
+    assert "Accepted 2: import from Codex" in browser.get("/inbox").text
     assert ids_on_button(browser) == [first]
     assert post(browser, "accept-origin", ids=first, **fields) == 303
     assert "codex-2.md" in json.dumps(browser.get("/memories.json").json())

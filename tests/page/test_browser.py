@@ -53,7 +53,7 @@ def test_accept_what_waits_from_codex(keyboard: Keyboard) -> None:
     keyboard.follow("Inbox")
     keyboard.follow("Accept all 3: import from Codex")
 
-    assert "Accepted 3 from import from Codex" in keyboard.text
+    assert "Accepted 3: import from Codex" in keyboard.text
 
 
 def test_find_where_we_decided_on_postgresql(keyboard: Keyboard) -> None:

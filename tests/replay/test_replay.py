@@ -225,13 +225,15 @@ async def test_a_replay_replaces_nothing_that_is_not_its_own(tmp_path: Path, nam
     assert mine.read_text() == "mine"
 
 
-@pytest.mark.parametrize("out", ["/", "~"])
+@pytest.mark.parametrize("out", ["/", "~", "."])
 async def test_a_replay_fills_neither_a_disk_nor_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
     """A slip, as with a variable that is not set: its folders were made there."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("memorist.replay.replay.make_folders", pytest.fail)
     source = claude_session(tmp_path / "s.jsonl", 3)
+    monkeypatch.chdir("/")
     options = ReplayOptions(out=Path(out).expanduser(), settings=Settings())
     with pytest.raises(UsageError, match="a folder of its own"):
         await replay_files_to_report([source], options)

@@ -72,7 +72,7 @@ def handoff_command(
     if client is None and (opens or resumable):
         option = "--open" if opens else "--resumable"
         raise InputError(f"{option} needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
-    if client is None and target != "-" and not (Path(target).suffix or Path(target).parent.name):
+    if client is None and target != "-" and not (Path(target).suffix or {"/", os.sep} & {*target}):
         raise InputError(
             f"{target!r} is none of {', '.join(CLIENT_PROGRAMS)}, and no file: the name of one has "
             "an ending or a folder, such as handoff.md"

@@ -64,8 +64,9 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
             folder = resolve_project_memory_layout(
                 layout, str(Path.cwd()), settings.auto_memory
             ).folder
-            _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
-            if not settings.recall.holdout and not as_json:
+            measured = measure_memory_effect(layout, database, folder)
+            _print_effect(measured, as_json=as_json)
+            if not (settings.recall.holdout or measured.without or as_json):
                 click.echo(NO_HOLDOUT)
             return
         found = read_background_budget_status(database, settings, SystemClock().now(), days)

@@ -356,8 +356,13 @@ def _request_roots() -> types.InputRequiredResult:
 
 def _build_refusal(error: Exception) -> types.JSONRPCError | None:
     """The answer to what the SDK could not read; None where none is waited for."""
-    given = error.errors()[-1]["input"] if isinstance(error, ValidationError) else ""
-    if isinstance(given, str):
+    if not isinstance(error, ValidationError):
+        return None
+    # What lacks a field that it must have is the message, and not a part of it.
+    found = error.errors()
+    whole = next((each for each in found if each["type"] == "missing"), found[-1])
+    given = whole["input"]
+    if whole["type"] == "json_invalid":
         if not given.strip():
             return None
         code, why = types.PARSE_ERROR, "the line is no JSON, or nested too deep"

@@ -84,6 +84,7 @@ def describe_proposal_origin(given: Proposal) -> str:
     """Where a waiting change comes from: for an import what was imported, else who made it."""
     actor = given.why.actor
     names = {
+        "user": translate("you"),
         "said": translate("your own words")
         if given.is_in_users_words
         else translate("words that a program passed on"),

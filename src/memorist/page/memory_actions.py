@@ -94,7 +94,7 @@ def _accept_all(memory: AutoMemory, ids: Collection[str], origin: str) -> str:
     ]
     for each in found:
         memory.accept(each.id)
-    return translate("Accepted {count:,} from {origin}", count=len(found), origin=origin)
+    return translate("Accepted {count:,}: {origin}", count=len(found), origin=origin)
 
 
 def _describe(written: WriteResult, done: str) -> str:

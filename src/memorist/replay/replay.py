@@ -76,7 +76,8 @@ def prepare_replay_folder(out: Path, names: Iterable[str]) -> Path:
     where something that no replay made has the name of what would be written (`names` are those of
     the sessions); StoreError.
     """
-    if out.resolve() in (Path(out.anchor), Path(expand_user()).resolve()):
+    whole = out.resolve()
+    if whole in (Path(whole.anchor), Path(expand_user()).resolve()):
         raise UsageError(f"{out} holds more than replays; name a folder of its own with --out")
     make_folders(out)
     home = out / ENGINE_FOLDER

@@ -39,7 +39,7 @@ _COMMAND_LIMIT = 2_000
 _HEREDOC_START = "<<"
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
 _WRAPPERS = frozenset({"sudo", "time", "exec", "command", "nohup", "("})
-_QUOTED = r"[\"'`‘“]?([^\s\"'`’”:;,]{1,200}(?::[^\s\"'`’”:;,]{1,200})*)"
+_QUOTED = r"[\"'`‘“]?([^\s\"'`’”:;,](?:[^\s\"'`’”;,]{0,198}[^\s\"'`’”:;,])?)"
 _UNUSABLE = tuple(
     lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (

@@ -69,8 +69,8 @@ def _list_reasons(given: Proposal) -> Iterator[str]:
 def _describe_source(given: Proposal) -> str:
     """Who says it: a quotation is the user's word only where the user made the proposal with it."""
     quote = f"“{given.why.quote}”" if given.why.quote else ""
-    if quote and given.is_in_users_words:
-        return f"you said {quote}"
+    if given.is_in_users_words:
+        return f"you said {quote}" if quote else "from you"
     if given.why.actor == "said":
         return f"passed on by a program: {quote}"
     return f"from {given.why.actor}" + (f", which quotes you with {quote}" if quote else "")
