@@ -225,6 +225,14 @@ LEFT_ALONE = {
         ("ruby run.rb", "run.rb:3: undefined method `go'", True),
         ("jruby run.rb", "fine", False),
     ),
+    "a name that its code lacks": (
+        ("pytest tests/a.py -k tax", "NameError: name 'tax' is not defined", True),
+        ("pytest tests/a.py -k sum", "3 passed", False),
+    ),
+    "what its script lacks": (
+        ("node tool.js build web", "ReferenceError: build is not defined", True),
+        ("node tool.js check web", "fine", False),
+    ),
 }
 
 

@@ -54,13 +54,13 @@ _UNUSABLE = tuple(
         rf"missing script:? {_QUOTED}",
         rf"(?:script|command|task|recipe|target|file or directory) not found:? {_QUOTED}",
         rf"(?:script|command|task|recipe|target) {_QUOTED}[\"'`’]?"
-        r" (?:(?:was )?not found|does not exist)",
+        r" (?:(?:was )?not found|does not exist|is not defined)",
         r"no (?:rule to make target|such command|(?:\w+ )?(?:command|script|target|task) named)"
         rf" {_QUOTED}",
         r"(?:cannot|can't|could not|couldn't) find (?:an? |the )?(?:command|module|script|task)"
         rf"(?: named)? {_QUOTED}",
         rf"don't know how to build task {_QUOTED}",
-        rf"{_QUOTED}[\"'`’]? is not (?:defined|an? [\w-]+ command)\b",
+        rf"{_QUOTED}[\"'`’]? is not an? [\w-]+ command\b",
         rf"unknown lifecycle phase {_QUOTED}",
         rf"does not contain (?:a )?(?:recipe|script|task) (?:named )?{_QUOTED}",
         rf"can't open file {_QUOTED}",
