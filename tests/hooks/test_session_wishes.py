@@ -21,6 +21,7 @@ from memorist.auto_memory.statements.pattern_required_words import holds_require
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.session_pins import add_pin, read_pins
+from memorist.errors import StoreError
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.settings import CompactionSettings, Settings
@@ -158,6 +159,15 @@ def test_what_two_processes_pin_at_once_is_kept(tmp_path: Path, first: bytes) ->
 
     add_pin(Files(), layout, "ours")
     assert read_pins(disk, layout)[-2:] == ("theirs", "ours")
+
+
+def test_a_link_to_nothing_in_place_of_the_pins_stops_nobody(tmp_path: Path) -> None:
+    """No file can be created there, and none is found: it was tried without an end."""
+    layout = SessionLayout(tmp_path)
+    layout.pins.symlink_to(tmp_path / "nothing")
+
+    with pytest.raises(StoreError):
+        add_pin(DiskFiles(), layout, "ours")
 
 
 async def test_a_host_pins_a_text_and_turns_memory_off_by_a_call(tmp_path: Path) -> None:

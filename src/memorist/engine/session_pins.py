@@ -22,6 +22,8 @@ from memorist.store.home_layout import SessionLayout
 PIN_ID_PREFIX = "memorist-pin-"
 MAX_PINS = 20
 """Texts that one session keeps in sight, the newest. Our choice."""
+MAX_PIN_TRIES = 20
+"""Tries while other processes pin: where a link leads nowhere, each of them fails."""
 PIN_HEADING = "The user wants this kept in sight for this session:"
 
 
@@ -44,15 +46,20 @@ def add_pin(files: FileSystem, layout: SessionLayout, text: str) -> str:
     Raises StoreError.
     """
     clean = redact(text.strip()).text
-    while True:
-        before = read_if_exists(files, layout.pins)
-        pins = _parse_pins(before)
-        if not clean or clean in pins:
-            return clean
-        after = msgspec.json.encode((*pins, clean)[-MAX_PINS:])
+    for _ in range(MAX_PIN_TRIES - 1):
         with contextlib.suppress(WriteConflict):
-            replace_content_if_unchanged(files, layout.pins, before, after)
+            _add_pin_once(files, layout, clean)
             return clean
+    _add_pin_once(files, layout, clean)
+    return clean
+
+
+def _add_pin_once(files: FileSystem, layout: SessionLayout, clean: str) -> None:
+    before = read_if_exists(files, layout.pins)
+    pins = _parse_pins(before)
+    if clean and clean not in pins:
+        after = msgspec.json.encode((*pins, clean)[-MAX_PINS:])
+        replace_content_if_unchanged(files, layout.pins, before, after)
 
 
 class PinnedTextExtension(SessionExtension):
