@@ -32,7 +32,16 @@ from memorist.compaction.user_words import (
     fit_utterances,
     list_handed_over_user_words,
 )
-from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+)
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import find_cut_points
 from memorist.transcript_analysis.names_in_text import hash_word_runs_ignoring_numbers
@@ -308,6 +317,23 @@ def test_a_picture_of_an_old_message_leaves_a_mark_beside_the_users_words(words:
     assert "bytes" not in "".join(list_handed_over_user_words([later], ()))
 
 
+def test_the_pictures_beside_a_request_take_no_room_from_the_users_words() -> None:
+    """They are counted in one mark; one for each, of twenty, left 2 of 12 requests."""
+    picture = ImageBlock({"type": "base64", "data": "a" * 400})
+    words: Block = TextBlock("Sort these. The port is 9417.")
+    sent = Message(id="sent", role="user", blocks=(words, *[picture] * 20), origin=Origin.USER)
+    history = History().says("Which?")
+    for number in range(12):
+        details = " ".join(f"detail{number}x{each}" for each in range(120))
+        history.user(f"Look at part {number} of it, {details}").says("ok " * 600)
+
+    made = compact_messages_with_extracts([sent, *history.messages], 2_000)
+
+    digest = "".join(each.text for each in made.messages)
+    assert ", with 20 pictures of 6,000 bytes together: sent] Sort these. The port" in digest
+    assert all(f"part {number} of" in digest for number in range(12))
+
+
 def test_of_many_pictures_the_newest_stay() -> None:
     """Only as many pictures go as must, the oldest first; each leaves a mark."""
     pictures = [ImageBlock({"type": "base64", "data": f"aGk{at}"}) for at in range(6)]
@@ -343,6 +369,13 @@ def test_the_mark_of_a_picture_names_its_size(source: dict[str, Any], mark: str)
     """Of Codex and Chat Completions it said 0 bytes, and of an address the length of that."""
     asked = Message(id="m", role="user", blocks=(ImageBlock(source),), origin=Origin.USER)
     assert replace_media_by_placeholders(asked).blocks == (TextBlock(mark, Origin.INJECTED),)
+
+
+def test_the_mark_of_a_text_document_names_its_bytes() -> None:
+    """It was counted as base64 behind its first comma."""
+    block = DocumentBlock({"type": "text", "media_type": "text/plain", "data": "Grüße, Welt."})
+    sent = Message(id="m", role="user", blocks=(block,), origin=Origin.USER)
+    assert replace_media_by_placeholders(sent).text == "[a document of 14 bytes was here: m]"
 
 
 def test_a_call_larger_than_the_budget_still_shows_that_it_was_made() -> None:

@@ -30,6 +30,7 @@ from memorist.core.messages import (
     ToolUse,
     map_block_content,
 )
+from memorist.core.plural import pluralize
 from memorist.core.token_count import (
     estimate_block_tokens,
     estimate_message_tokens,
@@ -391,23 +392,36 @@ def replace_media_part_by_placeholder(part: ContentPart, id: str) -> ContentPart
     """
     if not isinstance(part, ImageBlock | DocumentBlock):
         return part
-    return TextBlock(f"[{_describe_size(part)} was here: {id}]", Origin.INJECTED)
+    return TextBlock(f"[{_describe_media_kind([part])} was here: {id}]", Origin.INJECTED)
 
 
 def describe_media(message: Message) -> str:
     """The pictures and documents beside a message's text, and the id by which they are found; empty
     where it has none.
     """
-    found = [each for each in message.blocks if isinstance(each, ImageBlock | DocumentBlock)]
-    return f"{' and '.join(map(_describe_size, found))}: {message.id}" if found else ""
+    found = [
+        _describe_media_kind(same)
+        for kind in (ImageBlock, DocumentBlock)
+        if (same := [each for each in message.blocks if isinstance(each, kind)])
+    ]
+    return f"{' and '.join(found)}: {message.id}" if found else ""
 
 
-def _describe_size(part: ImageBlock | DocumentBlock) -> str:
-    what = "a picture" if isinstance(part, ImageBlock) else "a document"
+def _describe_media_kind(parts: Sequence[ImageBlock | DocumentBlock]) -> str:
+    """Number and size of pictures, or of documents: a mark for each would take a message's room."""
+    kind = "picture" if isinstance(parts[0], ImageBlock) else "document"
+    what = f"a {kind}" if len(parts) == 1 else pluralize(len(parts), kind)
+    size = sum(map(_measure_media_bytes, parts))
+    together = " together" if len(parts) > 1 else ""
+    return f"{what} of {size:,} bytes{together}" if size else what
+
+
+def _measure_media_bytes(part: ImageBlock | DocumentBlock) -> int:
     data = part.source.get("data")
+    if isinstance(data, str) and part.source.get("type") == "text":
+        return len(data.encode("utf-8", "surrogatepass"))
     found = [data] if isinstance(data, str) else [each for each, _ in iterate_media(part.source)]
-    size = sum(len(each) - each.find(",") - 1 for each in found) * 3 // 4
-    return f"{what} of {size:,} bytes" if size else what
+    return sum(len(each) - each.find(",") - 1 for each in found) * 3 // 4
 
 
 def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ...]:
