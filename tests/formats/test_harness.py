@@ -1,5 +1,7 @@
 """Harness text and typed text are told apart."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -257,3 +259,11 @@ def test_a_reply_to_clines_agent_is_the_users_where_the_client_alone_writes_the_
     )
     assert find_reply_in_result(message.text) == typed
     assert [each.text for each in find_statements(message)] == (["use pnpm."] if typed else [])
+
+
+def test_many_ends_of_a_reply_are_read_at_once() -> None:
+    """A megabyte of what ends a reply took more than ten seconds."""
+    end = "\n</feedback>\n<environment_details></environment_details>x"
+    began = time.process_time()
+    assert not find_reply_in_result(f"{RESULT}\n<feedback>\n{end * 20_000}")
+    assert time.process_time() - began < 1

@@ -194,10 +194,13 @@ def find_reply_in_result(text: str) -> str:
     """What the user typed in reply to a result or question of Cline's agent, in all of a message;
     empty for any other text, and where more than one part of it claims to be that.
     """
-    reply = _TYPED_RESULT.match(text)
-    if reply is None or text.count("<environment_details>") > 1:
-        return ""
-    return reply["typed"].strip() if len(_TYPED_RESULT_TAG.findall(text)) == 2 else ""
+    is_claimed_once = (
+        "] Result:" in text
+        and text.count("<environment_details>") <= 1
+        and len(_TYPED_RESULT_TAG.findall(text)) == 2
+    )
+    reply = _TYPED_RESULT.match(text) if is_claimed_once else None
+    return "" if reply is None else reply["typed"].strip()
 
 
 def is_wrapped_in_program_tag(text: str) -> bool:
