@@ -108,6 +108,8 @@ WRONG: dict[str, tuple[Call, str]] = {
     "no query in a session": (lambda e: e.open("s").search_project(_any(None)), "query is a text"),
     "a number for a folder": (lambda e: e.open("s", folder=_any(5)), "a path, not int"),
     "an empty text for a folder": (lambda e: e.open("s", folder=""), "not an empty text"),
+    "a folder with a NUL": (lambda e: e.open("s", folder="a\0b"), "a path, not 'a"),
+    "a folder that is no text of UTF-8": (lambda e: e.open("s", folder="/\ud800"), "a path, not"),
     "a number for a pin": (lambda e: e.open("s").pin(_any(4)), "a pin is a text"),
     "no file": (lambda e: e.open("s").on_file_read(_any(None)), "a path is a text"),
     "a call without arguments": (
@@ -326,3 +328,22 @@ def test_messages_of_other_types_are_read(tmp_path: Path) -> None:
                 session.prepare({"model": "m", "messages": [message]})
             (kept,) = engine.memory(f"/p{number}").headers()
         assert kept.description == "use tabs."
+
+
+@pytest.mark.parametrize("given", ["kept", "~/kept", Path("kept")])
+def test_a_sessions_folder_stays_where_it_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | Path
+) -> None:
+    """A program that goes to another folder left the session's later files there, and `~` became a
+    folder of that name.
+    """
+    first, other = tmp_path / "first", tmp_path / "other"
+    first.mkdir()
+    other.mkdir()
+    monkeypatch.setenv("HOME", str(first))
+    monkeypatch.chdir(first)
+    with Memorist(home=tmp_path / "home") as engine, engine.open("s", folder=given) as session:
+        monkeypatch.chdir(other)
+        session.pin("the port is 9417")
+    assert (first / "kept" / "pins.json").exists()
+    assert not [*other.iterdir()]

@@ -274,6 +274,8 @@ def test_what_is_not_there_is_told_as_such(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     with pytest.raises(StoreError, match="Cannot make"):
         make_folders(tmp_path / "f" / "sub")
+    with pytest.raises(StoreError, match="too long"):
+        make_folders(tmp_path / ("x" * 5_000))
 
 
 @pytest.mark.covers("SF-4", "SF-5")

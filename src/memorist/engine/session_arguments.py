@@ -10,6 +10,7 @@ from typing import get_args
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.argument_types import check_text
 from memorist.errors import UsageError
+from memorist.platforms.user_home import expand_user
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.recall.memory_selection import MAX_QUERY_CHARS
 from memorist.settings import Settings
@@ -78,14 +79,19 @@ def _check_host(host: object) -> None:
 
 
 def check_session_folder(folder: object) -> Path | None:
-    """Return the folder of a session's files as a path, which a text names as well. Raises
-    UsageError for what is neither.
+    """Return the full path of the folder of a session's files, which a text names as well: it stays
+    the same where the program goes to another folder. Raises UsageError for what is no path.
     """
-    if folder is None or isinstance(folder, Path):
-        return folder
-    if isinstance(folder, str) and folder.strip():
-        return Path(folder)
-    given = "an empty text" if isinstance(folder, str) else type(folder).__name__
+    if folder is None:
+        return None
+    if not isinstance(folder, str | Path):
+        given = type(folder).__name__
+    elif not str(folder).strip():
+        given = "an empty text"
+    elif "\0" in str(folder) or not _is_encodable(str(folder)):
+        given = f"{str(folder)!r:.100}"
+    else:
+        return Path(expand_user(str(folder))).absolute()
     raise UsageError(f"folder is a path, not {given}; leave it out for the home folder")
 
 

@@ -96,11 +96,12 @@ def _translate_os_errors(verb: str, path: Path) -> Iterator[None]:
 def make_folders(folder: Path) -> None:
     """Create the folder and its missing parents, private to the user (0700). Raises StoreError."""
     missing = []
-    while not folder.is_dir():
-        missing.append(folder)
-        if folder.parent == folder:
-            break
-        folder = folder.parent
+    with raise_os_errors_as_store_errors("make", folder):
+        while not folder.is_dir():
+            missing.append(folder)
+            if folder.parent == folder:
+                break
+            folder = folder.parent
     for path in reversed(missing):
         try:
             path.mkdir(mode=0o700)
