@@ -76,8 +76,9 @@ class MemoryExtension(SessionExtension):
         self._statement_search: BackgroundSteps | None = None
         """Builds the search for what a statement repeats or contradicts, and reads the history."""
         self._retired_recall: SessionMemoryRecall | None = None
-        self._retired_extraction: MemoryExtraction | None = None
         """Recall that was turned off and is still to be closed."""
+        self._retired_extraction: MemoryExtraction | None = None
+        """Extraction that was turned off and is still to be waited for."""
 
     def start_background_work(self) -> None:
         """Start the background work of a live session: the initial scan of the memory folder, and
