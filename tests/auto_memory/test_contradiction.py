@@ -720,10 +720,14 @@ def test_what_is_ruled_out_altogether_is_doubted_where_a_part_of_it_is_stated(
         ("Only admins can deploy.", "Only admins can merge."),
         ("Anna can deploy.", "Tom can deploy."),
         ("Anna owns billing.", "Search is owned by Tom now."),
+        ("Force pushes are blocked on main.", "No force pushes."),
+        ("ESLint forbids console.log.", "No console.log"),
+        ("Force Pushes auf main sind gesperrt.", "Keine Force Pushes."),
+        ("We deploy daily unless it is a Friday.", "No deployments on Fridays."),
     ],
 )
 def test_a_ban_of_something_else_or_of_one_case_asks_nothing(known: str, said: str) -> None:
-    """A word that both have is not enough."""
+    """A word that both have is not enough, and what forbids the same agrees."""
     assert compare_statements(said, known) is StatementRelation.UNRELATED
 
 

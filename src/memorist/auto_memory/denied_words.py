@@ -10,15 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memorist.auto_memory.clause_stances import MAX_COMPARED_CHARS, ClauseStance
+from memorist.auto_memory.clause_stances import MAX_COMPARED_CHARS, ClauseStance, fold_word_ending
 from memorist.core.lazy import lazy_pattern
 
 ONE_CASE = lazy_pattern(
     r"\b(?:for \w+ing|(?:in|on) (?:the )?(?:ci|production|staging|docs|scripts))\b", re.IGNORECASE
 )
 """Says that something is done in one case only."""
-_LIMITING = frozenset(("from", "except", "unles", "until"))
-"""Words, as they are folded, that make a clause one about another case."""
+_LIMITING = frozenset(
+    fold_word_ending(word)
+    for word in (
+        *("from", "except", "unless", "until"),
+        *("forbids", "forbidden", "blocks", "bans", "rejects", "refuses", "prevents", "prohibits"),
+        *("disallowed", "verboten", "gesperrt", "interdit", "prohibido", "proibido", "запрещено"),
+    )
+)
+"""Words, as they are folded, that make a clause one about another case, or rule out the same."""
 
 
 def rules_out_more(
