@@ -18,6 +18,7 @@ from memorist.auto_memory.statements.statement_scope import (
 )
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
+from memorist.errors import WriteConflict
 from memorist.events import Event, MemoryChanged
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_notices import render_memory_notice
@@ -311,6 +312,21 @@ def test_the_event_of_an_accepted_memory_names_it_as_the_result_does(
 
     assert written.paths == ("everywhere/the-first.md",)
     assert [each.paths for each in events if isinstance(each, MemoryChanged)] == [written.paths]
+
+
+def test_a_conflict_names_the_memory_that_is_to_be_edited(
+    memories: tuple[AutoMemory, AutoMemory],
+) -> None:
+    """A memory of the project that is called the same is another one."""
+    here, there = memories
+    for each in memories:
+        each.add("The first.")
+    path = there.headers()[0].path
+    there.edit(path, there.folder.read_memory_file(path).text() + "More.\n", version="older")
+    there.edit(path, there.folder.read_memory_file(path).text() + "Other.\n")
+
+    with pytest.raises(WriteConflict, match=f"memorist memory edit everywhere/{path}"):
+        here.accept("1")
 
 
 def test_forget_that_takes_back_all_sentences_of_a_message(projects: Projects) -> None:

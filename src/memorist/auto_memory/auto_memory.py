@@ -762,14 +762,19 @@ class AutoMemory(NotPicklable):
         why = replace(
             given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
         )
-        written = owner.write_proposal(given, why, text)
+        shown = self.with_shown_path(owner, given)
+        written = owner.write_proposal(given, why, text, shown_path=shown.path)
         if owner is not self:
             written = merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
         report_write_result(written, why, tell)
         return written
 
-    def write_proposal(self, given: Proposal, why: ChangeReason, text: str | None) -> WriteResult:
-        """Write a proposal of this memory's own inbox; see `accept`."""
+    def write_proposal(
+        self, given: Proposal, why: ChangeReason, text: str | None, *, shown_path: str
+    ) -> WriteResult:
+        """Write a proposal of this memory's own inbox; see `accept`. `shown_path` is that by which
+        the user knows its memory.
+        """
         now = self.folder.read_present_bytes(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
@@ -777,8 +782,8 @@ class AutoMemory(NotPicklable):
             return WriteResult()
         if now != change.before and change.before is not None:
             raise WriteConflict(
-                f"{change.path} changed since this was proposed; reject {given.id}, or take over "
-                f"what you want of it with `memorist memory edit {shlex.quote(change.path)}`"
+                f"{shown_path} changed since this was proposed; reject {given.id}, or take over "
+                f"what you want of it with `memorist memory edit {shlex.quote(shown_path)}`"
             )
         if now is not None and change.before is None:
             change = replace(
