@@ -119,7 +119,10 @@ class SessionExtension:
         """
 
     async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
-        """A request with these new messages is about to be sent; what is inserted goes with it."""
+        """A request with these new messages is about to be sent; what is inserted goes with it.
+        Among them are the user's that the host sends again after it had left them out, or behind
+        another beginning: what was inserted for them is gone.
+        """
 
     def on_reply(self, reply: SessionReply) -> None:
         """The model replied; `on_message` was called for the messages of the reply."""

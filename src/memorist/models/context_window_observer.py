@@ -22,9 +22,10 @@ MIN_COUNTED_TOKENS = 1_000
 """Tokens below which a count says nothing about a window."""
 
 
-MAX_MEDIA_CHARACTERS = 15_000_000
+MAX_MEDIA_CHARACTERS = 1_000_000
 """Characters of pictures and documents beyond which a refused request may have been too large in
-bytes, of which Bedrock takes 20 MB and Anthropic 32 MB: that says nothing about a window.
+bytes: servers in front of a model take from 1 MB (nginx, unless told otherwise) to 32 MB
+(Anthropic). That says nothing about a window.
 """
 
 
