@@ -455,8 +455,8 @@ def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(tmp_path: Path) -> N
 def test_demo_takes_the_users_newest_session_and_else_the_samples(
     session: Path, tmp_path: Path
 ) -> None:
-    """It says which it took, shows the notes and names the report; a link to nothing is no session
-    of theirs.
+    """It says which it took, shows the notes and names the report; a link to nothing and a folder
+    are no session of theirs.
     """
     samples = tmp_path / "samples"
     samples.mkdir()
@@ -466,6 +466,7 @@ def test_demo_takes_the_users_newest_session_and_else_the_samples(
     own.mkdir(parents=True)
     (own / "mine.jsonl").write_text("\n".join(map(json.dumps, CLAUDE)), "utf-8")
     (own / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    (own / "newer.jsonl").mkdir()
     with_own = run("demo", "--samples", str(samples), "--out", "out", cwd=tmp_path)
 
     assert "sample.jsonl" in without.stdout

@@ -94,6 +94,9 @@ def test_what_only_looks_like_a_call_is_none(text: str) -> None:
         ("ทดสอบ", "$ทดสอบให้หน่อย"),
         ("über:prüfen", "$über:prüfen: jetzt"),
         ("deploy", "$deploy今すぐ(急ぎ)"),
+        ("deploy", "\u1105\u1173\u11af$deploy"),
+        ("deploy", "𠮷$deploy𠮷"),
+        ("deploy", "ﾃﾞ$deployﾃﾞ"),
     ],
 )
 def test_a_skill_with_letters_of_any_script_is_called_for(name: str, text: str) -> None:

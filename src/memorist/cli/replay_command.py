@@ -142,7 +142,8 @@ def _find_newest_client_session(layout: Layout, environment: Mapping[str, str]) 
             for path in (path for pattern in patterns for path in source.folder.glob(pattern)):
                 with contextlib.suppress(OSError):  # it went meanwhile, or is a link to nothing
                     facts = path.stat()
-                    if facts.st_size and not path.name.startswith("agent-"):
+                    is_session = path.is_file() and not path.name.startswith("agent-")
+                    if facts.st_size and is_session:
                         found.append((facts.st_mtime, path))
     return max(found)[1] if found else None
 

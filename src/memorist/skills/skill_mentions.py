@@ -39,8 +39,13 @@ _GOES_ON = lazy_pattern(r"[\w:-]|\.\w|[/=(\[{$@\\]", re.ASCII)
 """What follows a word that is no name of a skill: a path, a call, an assignment."""
 
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-"""Letters of scripts in which the next word, or a particle, follows without a blank."""
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+    "\uac00-\ud7a3\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Letters of scripts in which the next word, or a particle, follows without a blank; of Korean
+also those of which others are made up.
+"""
 
 
 _UNSPACED_LETTER = lazy_pattern(f"[{_UNSPACED}]")
