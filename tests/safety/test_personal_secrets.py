@@ -150,6 +150,19 @@ def test_a_phrase_goes_to_its_end_and_no_further() -> None:
     )
 
 
+@pytest.mark.parametrize("pad", [*range(0, 240, 20)])
+def test_no_word_stays_of_a_phrase_at_the_edge_of_what_is_near(pad: int) -> None:
+    """However far its name is, a phrase is hidden from its first word to its last."""
+    words = "ripple scissors kick mammal hire column oak again sun offer wealth turn"
+    far = "12. " * (pad // 4)
+
+    for text in (
+        f"seed phrase: {far}\n{words} {words}\nD",
+        f"D\n{words} {words}\n{far}seed phrase",
+    ):
+        assert not {"ripple", "turn"} & set(redact(text).text.split())
+
+
 @pytest.mark.parametrize(
     "behind", ["\n", "\nNext line", " (twelve words)", ", Ann has it", ",\n\n", " – "]
 )

@@ -228,21 +228,27 @@ their endings.
 """
 _WORDS = lazy_pattern(_WORD)
 _PHRASE_BEFORE, _PHRASE_AFTER = 260, 340
+_LONGEST_PHRASE = 24 * 12
+"""Characters of a phrase that begins or ends at the edge of what is near."""
 _PHRASE_WORDS, _FEWEST_WORDS = 12, 6
 """Different words of a phrase; those made for tests repeat one."""
 
 
 def find_recovery_phrase(text: str, at: int) -> Iterator[SafetyFinding]:
     """Twelve to twenty-four short words in a row, near the words for such a phrase."""
-    for found in _PHRASE.finditer(text, max(0, at - _PHRASE_BEFORE), at + _PHRASE_AFTER):
+    nearest, farthest = at - _PHRASE_BEFORE, at + _PHRASE_AFTER
+    begin, stop = max(0, nearest - _LONGEST_PHRASE), farthest + _LONGEST_PHRASE
+    for found in _PHRASE.finditer(text, begin, stop):
         start = found.start()
-        for stop in (*(one.span() for one in _NO_PHRASE.finditer(found[0])), (len(found[0]), 0)):
-            end = found.start() + stop[0]
+        if found.end() <= nearest or start >= farthest:
+            continue
+        for gap in (*(one.span() for one in _NO_PHRASE.finditer(found[0])), (len(found[0]), 0)):
+            end = found.start() + gap[0]
             words = _WORDS.findall(text[start:end])
             if len(words) >= _PHRASE_WORDS and len(set(words)) >= _FEWEST_WORDS:
                 end = start + len(text[start:end].rstrip(" \t\n,\"'"))
                 yield SafetyFinding(start, end, "seed-phrase")
-            start = found.start() + stop[1]
+            start = found.start() + gap[1]
 
 
 _SIZES = (12, 18, 24)
