@@ -455,12 +455,14 @@ async def test_a_damaged_database_costs_the_session_nothing(
 async def test_a_closed_session_reads_nothing_more(
     home: Path, starts: list[Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is read for a first question by meaning is waited for: it went on behind the end."""
+    """What is read for a first question by meaning is waited for: it went on behind the end, also
+    where the client began the session a second time meanwhile.
+    """
     del starts
     begun, may_end = threading.Event(), threading.Event()
 
     def open_slowly(_: PastSessionRecall, *, by_meaning: bool) -> None:
-        if by_meaning:
+        if by_meaning and not begun.is_set():
             begun.set()
             may_end.wait(60)
 
@@ -469,6 +471,7 @@ async def test_a_closed_session_reads_nothing_more(
         session = engine.observe_session("new", project=str(home.parent / "shop"))
         session.preload_in_background()
         assert await asyncio.to_thread(begun.wait, 60)
+        session.preload_in_background()
         closing = asyncio.create_task(session.close())
         assert not (await asyncio.wait({closing}, timeout=0.3))[0]
         may_end.set()

@@ -119,12 +119,13 @@ class PastSessionRecall(SessionExtension):
             index.preload_project(self._project)
 
     def preload_in_background(self) -> None:
-        """Read in a thread, once in a process, what the first question by meaning would wait for.
+        """Read in a thread, if none does so, what the first question by meaning would wait for.
         After a change of the index the next such question reads it: most sessions ask none.
         """
-        self._preloading = start_thread_awaited_at_exit(
-            self._load_vectors, name="memorist-session-vectors", stopping=self._stopping
-        )
+        if self._preloading is None or not self._preloading.is_alive():
+            self._preloading = start_thread_awaited_at_exit(
+                self._load_vectors, name="memorist-session-vectors", stopping=self._stopping
+            )
 
     def _load_vectors(self) -> None:
         self.wait_for_index()
