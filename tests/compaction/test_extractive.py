@@ -317,6 +317,25 @@ def test_a_picture_of_an_old_message_leaves_a_mark_beside_the_users_words(words:
     assert "bytes" not in "".join(list_handed_over_user_words([later], ()))
 
 
+def test_pictures_that_came_with_the_same_words_are_all_found_again() -> None:
+    """Only that of the last was named: of three screenshots with "And this one?" two were lost."""
+    picture = ImageBlock({"type": "base64", "data": "a" * 400})
+    words: Block = TextBlock("And this one?")
+    names = ("first", "second", "third")
+    asked = [
+        Message(id=name, role="user", blocks=(words, picture), origin=Origin.USER) for name in names
+    ]
+    again = Message(id="again", role="user", blocks=(words,), origin=Origin.USER)
+
+    made = compact_messages_with_extracts([*asked, again, *worked().messages], 2_000)
+
+    digest = "".join(each.text for each in made.messages)
+    found = [f"a picture of 300 bytes: {name}" for name in names]
+    assert f", with {'; '.join(found)}] And this one?" in digest
+    later = Message(id="d", role="user", blocks=(TextBlock(digest),), origin=Origin.SUMMARY)
+    assert "bytes" not in "".join(list_handed_over_user_words([later], ()))
+
+
 def test_the_pictures_beside_a_request_take_no_room_from_the_users_words() -> None:
     """They are counted in one mark; one for each, of twenty, left 2 of 12 requests."""
     picture = ImageBlock({"type": "base64", "data": "a" * 400})

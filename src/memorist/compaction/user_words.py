@@ -34,6 +34,9 @@ UNANSWERED_MARK = "not answered yet"
 PICTURE_ALONE = "(no words)"
 """In place of the words of a message that has none beside its pictures."""
 
+MAX_MEDIA_LABELS = 3
+"""Messages with the same words whose pictures are named. Our choice."""
+
 MIN_UTTERANCE_TOKENS = 30
 """Tokens to which a message is cut at the least; where even that is too much for all, the oldest
 are left out."""
@@ -105,12 +108,19 @@ def list_typed_utterances_with_counts(messages: Sequence[Message]) -> list[Utter
             if text:
                 known = found.pop(text, None)
                 times = known.times + 1 if known else 1
-                found[text] = UtteranceOccurrences(step, text, times, marks[step - 1], media)
+                shown = _add_media(known.media if known else "", media)
+                found[text] = UtteranceOccurrences(step, text, times, marks[step - 1], shown)
                 media = ""
         if media:
             words = f"{PICTURE_ALONE} ({step})"
             found[words] = UtteranceOccurrences(step, PICTURE_ALONE, 1, marks[step - 1], media)
     return list(found.values())
+
+
+def _add_media(former: str, newest: str) -> str:
+    """What was sent with the same words before and now: the newest of it."""
+    labels = [each for each in (*former.split("; "), newest) if each]
+    return "; ".join(labels[-MAX_MEDIA_LABELS:])
 
 
 def find_utterances_of_removed_messages(
