@@ -31,6 +31,7 @@ from memorist.compaction.user_words import (
     UtteranceOccurrences,
     fit_utterances,
     list_handed_over_user_words,
+    list_typed_utterances_with_counts,
 )
 from memorist.core.messages import (
     Block,
@@ -315,6 +316,24 @@ def test_a_picture_of_an_old_message_leaves_a_mark_beside_the_users_words(words:
     assert f"{label}{words or '(no words)'}" in digest
     later = Message(id="d", role="user", blocks=(TextBlock(digest),), origin=Origin.SUMMARY)
     assert "bytes" not in "".join(list_handed_over_user_words([later], ()))
+
+
+def test_a_request_whose_call_failed_waits_though_the_user_said_go_on() -> None:
+    """The client writes its error in the model's place: that answers nothing, and what the user
+    asked before it stays whole. It was cut, and counted as answered.
+    """
+    task = " ".join(["Change these:", *(f"file{number}.py" for number in range(600))])
+    error = Message(
+        id="e", role="assistant", blocks=(TextBlock("API Error 529"),), origin=Origin.INJECTED
+    )
+    rest = replace(History().user("Go on.").messages[0], id="rest")
+    asked = replace(History().user(task).messages[0], id="asked")
+
+    made = compact_messages_with_extracts([*worked().messages, asked, error, rest, error], 8_000)
+    marks = [each.mark for each in list_typed_utterances_with_counts([asked, error, rest, error])]
+
+    assert asked in made.messages
+    assert marks == ["not answered yet"] * 2
 
 
 def test_pictures_that_came_with_the_same_words_are_all_found_again() -> None:

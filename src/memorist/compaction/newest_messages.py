@@ -164,13 +164,16 @@ def find_unanswered_start(messages: Sequence[Message]) -> int:
     a reply with the results of its calls; the number of messages where the last reply is final.
     """
     end = len(messages)
-    while end and _is_client_notice(messages[end - 1]):
+    while end and is_client_notice(messages[end - 1]):
         end -= 1
     if not end or (messages[end - 1].role == "assistant" and not messages[end - 1].tool_uses):
         return move_back_to_cut_point(messages, len(messages))
     start = find_newest_round(messages[:end])
     typed = end
-    while typed and (is_user_request(messages[typed - 1]) or _is_attachment(messages[typed - 1])):
+    while typed and any(
+        is_of_kind(messages[typed - 1])
+        for is_of_kind in (is_user_request, _is_attachment, is_client_notice)
+    ):
         typed -= 1
     return move_back_to_cut_point(messages, min(start, typed))
 
@@ -217,7 +220,7 @@ def is_user_request(message: Message) -> bool:
     )
 
 
-def _is_client_notice(message: Message) -> bool:
+def is_client_notice(message: Message) -> bool:
     """Whether the client wrote this in the model's place, as after a failed call."""
     return message.role == "assistant" and message.origin is Origin.INJECTED
 

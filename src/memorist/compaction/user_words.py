@@ -11,7 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, LONG_UTTERANCE_TOKENS
-from memorist.compaction.newest_messages import describe_media, find_per_item_limit_to_fit
+from memorist.compaction.newest_messages import (
+    describe_media,
+    find_per_item_limit_to_fit,
+    is_client_notice,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens
@@ -77,12 +81,15 @@ class UtteranceOccurrences(Struct, frozen=True):
 def _find_marks(messages: Sequence[Message]) -> list[str]:
     """For each message, what became of words typed in it: empty where the assistant's next closing
     reply came before the user stopped a turn. A closing reply has text, calls nothing, and is
-    followed by a message of the user or by nothing; one that was stopped closes nothing.
+    followed by a message of the user or by nothing; one that was stopped closes nothing, and so
+    does what the client wrote in the model's place.
     """
     marks = []
     mark, closes = UNANSWERED_MARK, True
     for message in reversed(messages):
         marks.append(mark)
+        if is_client_notice(message):
+            continue
         if message.role == "user" and is_interruption_notice(message.text):
             mark, closes = INTERRUPTED_MARK, False
             continue
