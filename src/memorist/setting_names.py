@@ -12,8 +12,10 @@ from typing import Literal, get_args, get_origin
 
 import msgspec
 
-_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<name>[^`]+)`")
-_WHERE = re.compile(r" - at `\$\.(?P<path>[\w.]+)`$")
+from memorist.core.lazy import lazy_pattern
+
+_UNKNOWN_FIELD = lazy_pattern(r"Object contains unknown field `(?P<name>[^`]+)`")
+_WHERE = lazy_pattern(r" - at `\$\.(?P<path>[\w.]+)`$")
 """Where msgspec says that a wrong value stands; a place within a list or a table of values is named
 by its own brackets, and left as it is.
 """
