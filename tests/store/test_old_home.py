@@ -16,9 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Message, Origin
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.store.home_layout import make_folder_name
+from memorist.store.transcript_reader import read_transcript
 from support.program import run_program
 
 PACKED = Path(__file__).with_name("home_of_0_1.zip")
@@ -97,6 +99,20 @@ def test_sessions_notes_and_rollouts_of_an_old_home_are_read(home: Path) -> None
         "first",
         "0196f0d2-0000",
     ]
+
+
+def test_who_typed_a_message_of_an_old_transcript_is_known_by_its_origin(home: Path) -> None:
+    """That version did not write it; a request that a program may have passed on proves nothing."""
+    (transcript,) = home.glob("projects/*/*first*/transcript.jsonl")
+    users = [
+        entry
+        for entry in read_transcript(transcript)
+        if isinstance(entry, Message) and entry.role == "user"
+    ]
+
+    assert users
+    assert [each.is_typed for each in users] == [each.origin is Origin.USER for each in users]
+    assert any(each.is_typed for each in users)
 
 
 def test_old_spellings_of_settings_are_read(home: Path) -> None:

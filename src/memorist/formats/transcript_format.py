@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.json_decoding import build_json_decoder
-from memorist.core.messages import Message
+from memorist.core.messages import Message, Origin
 from memorist.errors import UnreadableSession
 from memorist.safety.redacted_json import encode_redacted, redact_json
 
@@ -344,7 +345,7 @@ def _read_line(line: RawTranscriptLine, *, opened: bool) -> tuple[TranscriptEntr
     if line.problem:
         return (SkippedLine(line.number, line.problem),)
     try:
-        return (_decode_entry(line.data).entry,)
+        return (_decode_line(line.data),)
     except FAILURES:
         pass
     data = line.data
@@ -364,10 +365,19 @@ def _read_line(line: RawTranscriptLine, *, opened: bool) -> tuple[TranscriptEntr
 
 def _read_repaired(data: bytes, number: int, *, opened: bool) -> TranscriptEntry:
     try:
-        record = _decode_entry(data)
+        return _decode_line(data)
     except msgspec.ValidationError:
         return _read_other(data, number, opened=opened)
-    return record.entry
+
+
+def _decode_line(data: bytes) -> TranscriptEntry:
+    """One entry. Raises one of `FAILURES`. 0.1 did not write who typed a message: there the origin
+    alone says it. (Within a text the quotation marks of the field's name would be escaped.)
+    """
+    entry = _decode_entry(data).entry
+    if isinstance(entry, Message) and entry.origin is Origin.USER and b'"is_typed":' not in data:
+        return replace(entry, is_typed=True)
+    return entry
 
 
 def _read_other(data: bytes, number: int, *, opened: bool) -> TranscriptEntry:
