@@ -24,8 +24,8 @@ from memorist.testing.prompt_cache import (
     CumulativePrefixBlock,
     InputTokenCounts,
     PromptCacheState,
-    account_anthropic_blocks,
-    account_openai_blocks,
+    compute_anthropic_usage_and_cache,
+    compute_openai_usage_and_cache,
 )
 
 FETCH_OUTPUT = 100
@@ -264,14 +264,14 @@ class Play:
     def _send(self, output: int, *, extra: int = 0) -> None:
         blocks = self._blocks()
         if self.terms.marks:
-            self._cache, counts = account_anthropic_blocks(
+            self._cache, counts = compute_anthropic_usage_and_cache(
                 self._cache,
                 blocks,
                 minimum=get_minimum_cacheable_tokens(self.terms.model),
                 now=self.now,
             )
         else:
-            self._cache, counts = account_openai_blocks(self._cache, blocks, now=self.now)
+            self._cache, counts = compute_openai_usage_and_cache(self._cache, blocks, now=self.now)
         self._sent = blocks
         self.cached, self.last_at = blocks[-1].tokens, self.now
         self._charge(counts, output, extra)

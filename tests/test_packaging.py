@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import memorist
-from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, map_own_hooks_by_event
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -144,7 +144,7 @@ def test_the_plugin_hooks_what_an_installation_hooks() -> None:
     """Each event once, by the program on the search path."""
     text = (PLUGIN / "hooks" / "hooks.json").read_text("utf-8")
 
-    assert set(find_own_hook_commands(text)) == set(INSTALLED_EVENTS)
+    assert set(map_own_hooks_by_event(text)) == set(INSTALLED_EVENTS)
 
 
 def test_a_hook_of_the_plugin_without_the_program_stops_nothing(tmp_path: Path) -> None:

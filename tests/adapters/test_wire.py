@@ -18,7 +18,7 @@ pytest.importorskip("httpx2", reason="the SDKs of Anthropic and OpenAI bring htt
 
 import httpx2
 
-from memorist.adapters.response_tap import atap_response, tap_response
+from memorist.adapters.response_tap import atap_response, attach_response_body_callback
 from memorist.adapters.wire_reply import assemble_reply_json, ends_turn
 from memorist.models.call_failure import is_too_long_response
 from memorist.models.reply_assembly import parse_sse_json_objects
@@ -91,7 +91,7 @@ def test_a_body_is_heard_once_and_whole(coded: bool, later: bool) -> None:
     if later:
         whole = asyncio.run(read())
     else:
-        tap_response(response, lambda kind, data: heard.append((kind, data)))
+        attach_response_body_callback(response, lambda kind, data: heard.append((kind, data)))
         whole = response.read()
         response.close()
 
@@ -109,7 +109,7 @@ def test_a_body_that_is_left_early_is_handed_on_as_far_as_it_came() -> None:
             200, headers={"content-encoding": "gzip"} if coded else {}, stream=Parts(sent, 5)
         )
         heard: dict[str, bytes] = {}
-        tap_response(response, heard.__setitem__)
+        attach_response_body_callback(response, heard.__setitem__)
         next(response.iter_raw())
         response.close()
 

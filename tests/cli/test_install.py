@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from memorist.cli import install_command
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.main import memorist_group
-from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, map_own_hooks_by_event
 from memorist.hooks.hook_install import HookInstaller, SettingsChange
 from memorist.store.disk_files import DiskFiles
 
@@ -289,7 +289,7 @@ def test_a_link_stays_a_link(user: Path) -> None:
     said("install", "claude-code", "--no-mcp")
 
     assert path.is_symlink()
-    assert set(find_own_hook_commands(real.read_text("utf-8"))) == set(INSTALLED_EVENTS)
+    assert set(map_own_hooks_by_event(real.read_text("utf-8"))) == set(INSTALLED_EVENTS)
 
 
 def test_the_agents_own_folders_are_found_by_their_variables(

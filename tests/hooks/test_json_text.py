@@ -14,7 +14,7 @@ from memorist.hooks.hook_entries import (
     INSTALLED_EVENTS,
     add_hook_entries,
     build_hook_entries,
-    find_own_hook_commands,
+    map_own_hooks_by_event,
     remove_own_hook_entries,
 )
 from memorist.hooks.hook_install import list_existing_entry_containers
@@ -62,7 +62,7 @@ def test_what_goes_in_comes_out_and_leaves_every_byte(
     put = add_hook_entries(text, WANTED)
 
     found = json.loads(put)
-    assert set(find_own_hook_commands(put)) == set(INSTALLED_EVENTS)
+    assert set(map_own_hooks_by_event(put)) == set(INSTALLED_EVENTS)
     assert add_hook_entries(put, WANTED) == put
     assert {key: value for key, value in found.items() if key != "hooks"} == {
         key: value for key, value in settings.items() if key != "hooks"
@@ -133,7 +133,7 @@ def test_a_program_that_moved_is_put_right() -> None:
     assert "/home/dev" not in put
     assert all(
         "/opt/memorist/bin/memorist hook" in command and "--home /srv/data" in command
-        for command in find_own_hook_commands(put).values()
+        for command in map_own_hooks_by_event(put).values()
     )
     assert json.loads(put)["hooks"]["Stop"][0] == OWN_HOOK
 

@@ -20,7 +20,7 @@ from memorist.cli.main import memorist_group
 from memorist.errors import RemoteUnavailable, SettingsError, StoreError
 from memorist.machines.machine_identity import load_machine_identity
 from memorist.machines.machine_merge import ProjectEntries, merge_machine_memories_without_loss
-from memorist.machines.machine_remote import GitMachineBranch
+from memorist.machines.machine_remote import SharedMachinesGitBranch
 from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
@@ -153,7 +153,7 @@ def test_a_kill_at_any_step_loses_nothing(
         return call
 
     with monkeypatch.context() as patched:
-        patched.setattr(GitMachineBranch, "_git", killing(GitMachineBranch._git))
+        patched.setattr(SharedMachinesGitBranch, "_git", killing(SharedMachinesGitBranch._git))
         patched.setattr(DiskFiles, "write", killing(DiskFiles.write))
         patched.setattr(MemoryFolder, "apply_changes", killing(MemoryFolder.apply_changes))
         patched.setattr(

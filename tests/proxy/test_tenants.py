@@ -19,7 +19,7 @@ from memorist.proxy.proxy_server import open_proxy_socket
 from memorist.proxy.tenant_lookup import (
     TenantIdentificationRules,
     find_tenant,
-    parse_tenant_tokens,
+    parse_tenants_by_token_hash,
     read_tenant_identification,
 )
 from memorist.settings import ProxySettings
@@ -29,7 +29,7 @@ from proxy.conftest import KEY, Proxied, anthropic, user
 ALICE, BOB = "alice-made-up-token-1", "bob-made-up-token-22"
 HASHED = "sha256:" + hashlib.sha256(BOB.encode()).hexdigest()
 TOKENS = TenantIdentificationRules(
-    tokens=parse_tenant_tokens(
+    tokens=parse_tenants_by_token_hash(
         f'[tenants]\nalice = "{ALICE}"\n"Bob Smith" = "{HASHED}"\n', "the file", private=True
     )
 )
@@ -299,7 +299,7 @@ def test_a_folder_that_a_tenant_names_is_never_looked_at_on_this_machine(
 def test_a_tenants_file_that_cannot_be_used_is_told(text: str, private: bool, said: str) -> None:
     """What is wrong, where, and what to write; the token itself is not repeated."""
     with pytest.raises(SettingsError, match=said) as error:
-        parse_tenant_tokens(text, "tenants.toml", private=private)
+        parse_tenants_by_token_hash(text, "tenants.toml", private=private)
 
     assert ALICE not in str(error.value)
 

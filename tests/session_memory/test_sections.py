@@ -11,7 +11,7 @@ from memorist.session_memory.notes_review import repair_or_roll_back_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     are_notes_empty,
-    checksum_derived_lines,
+    checksum_each_derived_notes_line,
     compose_notes,
     move_written_lines_up,
     parse_section_bodies,
@@ -153,7 +153,7 @@ def test_what_somebody_writes_into_the_derived_part_stays(
         TEMPLATE,
         {each: "\n".join(f"- {line}" for line in lines) for each, lines in derived.items()},
     )
-    known = checksum_derived_lines(once, TEMPLATE)
+    known = checksum_each_derived_notes_line(once, TEMPLATE)
     lines = once.split("\n")
     at = data.draw(
         st.sampled_from([0, *(n for n, line in enumerate(lines, 1) if line[:2] == "- ")])

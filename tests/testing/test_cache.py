@@ -12,7 +12,7 @@ from memorist.testing.prompt_cache import (
     CumulativePrefixBlock,
     InputTokenCounts,
     PromptCacheState,
-    account_openai_blocks,
+    compute_openai_usage_and_cache,
     compute_request_usage,
     find_common_prefix_length,
     split_anthropic_blocks,
@@ -167,14 +167,14 @@ def test_openai_counts_whole_blocks_of_a_request_that_is_cut_already() -> None:
         CumulativePrefixBlock("b", 1_500, None),
         CumulativePrefixBlock("c", 2_000, None),
     ]
-    state, first = account_openai_blocks(PromptCacheState(), blocks)
+    state, first = compute_openai_usage_and_cache(PromptCacheState(), blocks)
 
     assert first == InputTokenCounts(input=2_000)
-    assert account_openai_blocks(state, [*blocks[:2], CumulativePrefixBlock("d", 2_500, None)])[
-        1
-    ] == InputTokenCounts(input=2_500 - 1_408, cache_read=1_408)
+    assert compute_openai_usage_and_cache(
+        state, [*blocks[:2], CumulativePrefixBlock("d", 2_500, None)]
+    )[1] == InputTokenCounts(input=2_500 - 1_408, cache_read=1_408)
     assert (
-        account_openai_blocks(state, [blocks[0], CumulativePrefixBlock("d", 2_500, None)])[
+        compute_openai_usage_and_cache(state, [blocks[0], CumulativePrefixBlock("d", 2_500, None)])[
             1
         ].cache_read
         == 0

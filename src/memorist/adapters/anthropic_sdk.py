@@ -25,7 +25,7 @@ from anthropic.types.beta import (
 
 from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.memory_tool import MemoryToolCommands, collect_session_evidence
-from memorist.adapters.response_tap import atap_response, tap_response
+from memorist.adapters.response_tap import atap_response, attach_response_body_callback
 from memorist.adapters.wire_adapter import AdapterOptions, WireAdapter, WireCall
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError, UsageError
@@ -68,7 +68,7 @@ class MemoristAnthropic(WireAdapter, Middleware):
             response.close()
             response = call_next(_replace_body(request, exchange, smaller))
         if response.http_response.is_success:
-            tap_response(response.http_response, exchange.observe_body)
+            attach_response_body_callback(response.http_response, exchange.observe_body)
         return response
 
     async def handle_async(

@@ -15,7 +15,7 @@ import httpx2
 import msgspec
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
-from memorist.adapters.response_tap import atap_response, tap_response
+from memorist.adapters.response_tap import atap_response, attach_response_body_callback
 from memorist.adapters.wire_adapter import WireAdapter, WireCall
 from memorist.core.messages import JsonObject
 
@@ -111,7 +111,7 @@ class _MemoristHttpClient(DefaultHttpxClient):
             response.close()
             response = super().send(_replace_body(request, body, smaller), **options)
         if response.is_success:
-            tap_response(response, exchange.observe_body)
+            attach_response_body_callback(response, exchange.observe_body)
         return response
 
     def __del__(self) -> None:

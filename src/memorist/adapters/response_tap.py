@@ -102,7 +102,7 @@ def response_content_type(headers: httpx2.Headers) -> str:
     return str(headers.get("content-type") or "")
 
 
-def tap_response(response: httpx2.Response, callback: BodyCallback) -> None:
+def attach_response_body_callback(response: httpx2.Response, callback: BodyCallback) -> None:
     """Call `callback` when the client has read the response; at once if it was read already."""
     body = _body_if_read(response)
     if body is None:
@@ -112,7 +112,7 @@ def tap_response(response: httpx2.Response, callback: BodyCallback) -> None:
 
 
 async def atap_response(response: httpx2.Response, callback: AsyncBodyCallback) -> None:
-    """As `tap_response`, async."""
+    """As `attach_response_body_callback`, async."""
     body = _body_if_read(response)
     if body is None:
         response.stream = _AsyncTappedStream(response, callback)

@@ -45,7 +45,7 @@ from memorist.auto_memory.statement_changes import (
     PlannedMemoryRemovals,
     build_mention_filter,
     build_removal_prefilter,
-    names_every_word,
+    contains_all_words_of_request,
     plan_memory_removal,
     plan_new_memory,
 )
@@ -492,7 +492,7 @@ class MemoryExtraction:
         meant = [
             each.id
             for each in self._memory.list_proposals()
-            if each.after is not None and names_every_word(asked, each.one_line_text)
+            if each.after is not None and contains_all_words_of_request(asked, each.one_line_text)
         ]
         for id in meant:
             self._memory.reject(id, tell=self._runtime.emit)

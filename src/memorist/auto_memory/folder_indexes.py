@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_index import (
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.memory_scan import ABSENT_FILE, FolderScan
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path, select_own_or_team_headers
-from memorist.core.text_analysis import decode_file_text, encode_file_text_as_utf8
+from memorist.core.text_analysis import decode_file_text_losslessly, encode_file_text_as_utf8
 from memorist.errors import StoreError, WriteConflict
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
@@ -75,7 +75,7 @@ class FolderIndexes:
             found = read_if_exists(self._files, path, limit=MAX_FILE_BYTES + 1)
             if found is not None and len(found) > MAX_FILE_BYTES:
                 return None
-            present = decode_file_text(found or b"")
+            present = decode_file_text_losslessly(found or b"")
             text = self.build(drop_given_index_lines(present, outdated), prefix).file_text
             if text == present:
                 return None
@@ -160,7 +160,9 @@ class FolderIndexes:
     def read_text(self, prefix: str = "") -> str:
         """Return the index on disk; empty when there is none."""
         path = self._layout.folder / prefix / INDEX_NAME
-        return decode_file_text(read_if_exists(self._files, path, limit=MAX_FILE_BYTES) or b"")
+        return decode_file_text_losslessly(
+            read_if_exists(self._files, path, limit=MAX_FILE_BYTES) or b""
+        )
 
     def drop_memory(self, path: str) -> None:
         """Remove a memory's lines: an index is recorded as it is found before it is made anew."""

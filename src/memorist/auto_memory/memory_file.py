@@ -23,7 +23,7 @@ from memorist.core.front_matter import (
 from memorist.core.plural import pluralize
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
-    decode_file_text,
+    decode_file_text_losslessly,
     encode_file_text_as_utf8,
 )
 from memorist.errors import UsageError
@@ -245,7 +245,7 @@ def parse_memory_file(path: str, data: bytes) -> MemoryFile:
 
     Never fails: invalid UTF-8 is kept, a broken header is in `MemoryFile.header_problem`.
     """
-    text = decode_file_text(data)
+    text = decode_file_text_losslessly(data)
     return MemoryFile(path=path, document=_read_behind_stub(split_front_matter(text), text))
 
 

@@ -27,7 +27,7 @@ from memorist.auto_memory.quotation_proof import adds_nothing_to_former_memory
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
-    decode_file_text,
+    decode_file_text_losslessly,
     detect_utf16_or_utf32_mark,
     encode_file_text_as_utf8,
 )
@@ -227,7 +227,7 @@ class MemoryFileScanner:
         """Put a file that an editor or a shell of Windows wrote in UTF-16, or a part of it, into
         UTF-8, which all that read it expect; where it cannot be written, it is only read so.
         """
-        text = decode_file_text(data)
+        text = decode_file_text_losslessly(data)
         said = encode_file_text_as_utf8(text)
         if "\ufffd" in text or count_undecoded_bytes(text):
             return said, facts  # what is damaged stays as it is on the disk

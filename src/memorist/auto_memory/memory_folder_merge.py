@@ -24,7 +24,7 @@ from memorist.store.disk_files import convert_os_error_to_store_error, make_fold
 from memorist.store.home_layout import MemoryLayout
 
 
-def merge_memory_folder_into(
+def move_memories_into_other_folder(
     files: FileSystem,
     source: MemoryLayout,
     target: MemoryLayout,

@@ -15,8 +15,8 @@ from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import purge_memory_traces
 from memorist.store.text_removal import (
     TextRemovalResult,
+    mask_long_texts_in_bytes,
     remove_text_copies,
-    replace_texts_with_mark,
 )
 
 _TELLING_NAME_WORDS = 3
@@ -61,7 +61,7 @@ def purge_memories(
     )
 
     def mask(data: bytes) -> bytes:
-        return replace_texts_with_mark(data, texts)
+        return mask_long_texts_in_bytes(data, texts)
 
     purge_memory_traces(home.database(), str(folder), named, mask)
     changes = memory.purge(named, mask) + _purge_moved_memories(home, memory, named, mask)

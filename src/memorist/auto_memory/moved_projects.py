@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
-from memorist.auto_memory.memory_folder_merge import merge_memory_folder_into
+from memorist.auto_memory.memory_folder_merge import move_memories_into_other_folder
 from memorist.auto_memory.memory_location import (
     FormerProjectRoot,
     ProjectRecord,
@@ -288,7 +288,9 @@ def rebind_memory(
         reason = ChangeReason(
             actor="user", what=render_change_headline("move", f"the memory of {old_root}")
         )
-        merge_memory_folder_into(files, source, target, reason, clock=clock, settings=settings)
+        move_memories_into_other_folder(
+            files, source, target, reason, clock=clock, settings=settings
+        )
     _record_move(files, target, root, old_root, clock.now())
     if left is not None and is_replaced:
         # What is at the old place now keeps the memory that it has beside this one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.statement_changes import names_every_word
+from memorist.auto_memory.statement_changes import contains_all_words_of_request
 from memorist.auto_memory.statement_comparison import StatementRelation, compare_statements
 from memorist.auto_memory.statements.statement_parser import Statement
 
@@ -21,4 +21,4 @@ def takes_back(later: Statement, said: str, *, is_next: bool) -> bool:
         return compare_statements(later.text, said) in RETRACTING_RELATIONS
     if not later.certain:
         return False
-    return names_every_word(later.text, said) if later.text else is_next
+    return contains_all_words_of_request(later.text, said) if later.text else is_next

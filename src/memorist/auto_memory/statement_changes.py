@@ -212,7 +212,7 @@ def _render_text(topic: MemoryFile, description: str) -> str:
     return f"{topic.name} {description} {topic.body}"
 
 
-def names_every_word(asked: str, text: str) -> bool:
+def contains_all_words_of_request(asked: str, text: str) -> bool:
     """Whether a text has every word by which a "forget" names what is to go."""
     wanted = _wanted_stems(asked)
     return bool(wanted) and wanted <= _significant_stems(text)

@@ -42,7 +42,7 @@ from memorist.hooks.agent_programs import (
     has_memorist_plugin,
 )
 from memorist.hooks.claude_code_settings import find_setting_without_hooks
-from memorist.hooks.hook_entries import find_own_hook_commands
+from memorist.hooks.hook_entries import map_own_hooks_by_event
 from memorist.hooks.hook_install import (
     COMMAND_PURPOSE,
     HookInstaller,
@@ -253,7 +253,7 @@ def _prove(target: InstallTarget, home: Path) -> bool:
     """Whether what stands in the file now brings an answer."""
     cwd = str(Path.cwd())
     if target.purpose == "hooks":
-        commands = find_own_hook_commands(read_regular_text_file(target.path))
+        commands = map_own_hooks_by_event(read_regular_text_file(target.path))
         return bool(commands) and probe_hook(commands["SessionStart"], cwd)
     words = (*find_launch_command(home).arguments, "mcp")
     return probe_mcp_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, MeasuredConversation
 from memorist.compaction.window_at_message import render_call, render_call_input
-from memorist.core.media_size import iterate_media
+from memorist.core.media_size import iterate_base64_media_in_json
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
@@ -423,7 +423,11 @@ def _measure_media_bytes(part: ImageBlock | DocumentBlock) -> int:
     data = part.source.get("data")
     if isinstance(data, str) and part.source.get("type") == "text":
         return len(data.encode("utf-8", "surrogatepass"))
-    found = [data] if isinstance(data, str) else [each for each, _ in iterate_media(part.source)]
+    found = (
+        [data]
+        if isinstance(data, str)
+        else [each for each, _ in iterate_base64_media_in_json(part.source)]
+    )
     return sum(len(each) - each.find(",") - 1 for each in found) * 3 // 4
 
 

@@ -62,17 +62,17 @@ def estimate_media_tokens(data: str, media_type: str) -> int:
     return len(data) * 3 // 16 if _TEXT.search(media_type) else MEDIA_TOKENS
 
 
-def iterate_media(value: object, media_type: str = "") -> Iterator[tuple[str, str]]:
+def iterate_base64_media_in_json(value: object, media_type: str = "") -> Iterator[tuple[str, str]]:
     """Yield base64 in JSON, with its media type: as `data:` URLs say it, or the keys beside it."""
     if isinstance(value, dict):
         named = " ".join(
             value[key].lower() for key in _TYPE_KEYS if isinstance(value.get(key), str)
         )
         for each in value.values():
-            yield from iterate_media(each, f"{media_type} {named}".strip())
+            yield from iterate_base64_media_in_json(each, f"{media_type} {named}".strip())
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from iterate_media(each, media_type)
+            yield from iterate_base64_media_in_json(each, media_type)
     elif isinstance(value, str) and (_DATA_URL.match(value) or _is_media(value, media_type)):
         yield value, media_type
 

@@ -268,7 +268,7 @@ _WIDE_START = re.compile(rb"(?:\xff\xfe)?(?:[^\0]\0)*(?:[\t\r\n -~]\0){3}")
 _NARROW_AGAIN = re.compile(rb"[\t\r\n -~]{8}")
 
 
-def decode_file_text(data: bytes) -> str:
+def decode_file_text_losslessly(data: bytes) -> str:
     """Decode a file's text: in UTF-16 or UTF-32 where its mark says so, else in UTF-8, whose
     invalid bytes `encode_file_text_as_utf8` writes back. Parts in UTF-16 without a mark, as `>>` of
     PowerShell appends them, are decoded as such.
@@ -294,7 +294,7 @@ def _find_end_of_wide_part(data: bytes, start: int) -> int:
 
 
 def count_undecoded_bytes(text: str) -> int:
-    """How many bytes of a text that `decode_file_text` read were in no encoding that it knows."""
+    """How many bytes of a text that `decode_file_text_losslessly` read were in no encoding that it knows."""
     if text.isascii():
         return 0
     return sum("\udc80" <= sign <= "\udcff" for sign in text)

@@ -16,7 +16,11 @@ from functools import lru_cache
 
 import msgspec
 
-from memorist.core.media_size import MEDIA_TOKENS, estimate_media_tokens, iterate_media
+from memorist.core.media_size import (
+    MEDIA_TOKENS,
+    estimate_media_tokens,
+    iterate_base64_media_in_json,
+)
 from memorist.core.messages import (
     Block,
     DocumentBlock,
@@ -107,7 +111,7 @@ def _measure_json(
     raw: JsonObject, measure: Callable[[str | bytes], int], token: int, least: int = 0
 ) -> int:
     """The size of JSON without its media, and of these `least` tokens where there are none."""
-    media = tuple(iterate_media(raw))
+    media = tuple(iterate_base64_media_in_json(raw))
     text = _encode(raw)
     for data, _ in media:
         text = text.replace(data.encode(), b"")

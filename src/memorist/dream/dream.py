@@ -35,7 +35,7 @@ from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_prompt import (
     DreamMaterial,
     FittedDreamMaterial,
-    match_utterances_to_memories,
+    match_utterances_to_best_memory,
     render_dream_instruction,
     render_fitting_dream_material,
 )
@@ -329,7 +329,7 @@ class DreamExtension(SessionExtension):
             index=prepared.index,
             topics=prepared.shown_memories,
             logs=prepared.logs,
-            utterances=match_utterances_to_memories(
+            utterances=match_utterances_to_best_memory(
                 prepared.shown_memories, prepared.evidence.utterances
             ),
             instructions=prepared.instructions,

@@ -43,7 +43,7 @@ class UserUtterance(Struct, frozen=True, kw_only=True):
     """Seconds since the epoch, UTC."""
 
 
-def match_utterances_to_memories(
+def match_utterances_to_best_memory(
     topics: Sequence[MemoryFile], utterances: Sequence[UserUtterance]
 ) -> tuple[tuple[UserUtterance, str], ...]:
     """Return the utterances that match memories, best first and without duplicates, each with the

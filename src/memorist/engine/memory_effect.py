@@ -25,7 +25,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.store.home_layout import Layout
-from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_memory_uses
+from memorist.store.memory_uses import MemoryUseTotal, read_holdout_by_session, sum_memory_uses
 from memorist.store.sqlite_database import Connection
 from memorist.store.transcript_reader import UnpackedUtf8Lines
 from memorist.transcript_analysis.call_outcome import (
@@ -213,7 +213,7 @@ def measure_memory_effect(
     """Measure the sessions that were drawn by `recall.holdout`, and find idle memories of a memory
     folder. Raises StoreError.
     """
-    drawn = {} if database is None else list_holdout_draws(database)
+    drawn = {} if database is None else read_holdout_by_session(database)
     files = {each.id: each.file for each in list_known_sessions(home, None)} if drawn else {}
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():

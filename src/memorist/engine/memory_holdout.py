@@ -11,7 +11,7 @@ import hashlib
 
 from memorist.errors import StoreError
 from memorist.runtime import SessionContext
-from memorist.store.memory_uses import list_holdout_draws, record_holdout_draw
+from memorist.store.memory_uses import read_holdout_by_session, record_holdout_draw
 
 # What a session gives to later ones: which kinds of memory take part in it (`long_term`). Pure.
 
@@ -48,7 +48,7 @@ def decide_and_record_holdout(context: SessionContext) -> bool:
         return False
     try:
         database = context.runtime.open_database()
-        held_out = list_holdout_draws(database).get(context.id)
+        held_out = read_holdout_by_session(database).get(context.id)
         if held_out is None:
             held_out = is_drawn_for_holdout(context.id, share)
             now = context.runtime.clock.now()

@@ -371,10 +371,12 @@ def _read_repaired(data: bytes, number: int, *, opened: bool) -> TranscriptEntry
 
 
 def _decode_line(data: bytes) -> TranscriptEntry:
-    """One entry. Raises one of `FAILURES`. 0.1 did not write who typed a message: there the origin
-    alone says it. (Within a text the quotation marks of the field's name would be escaped.)
+    """One entry. Raises one of `FAILURES`.
+
+    0.1 did not write who typed a message: there the origin alone says it.
     """
     entry = _decode_entry(data).entry
+    # within a text the quotation marks of the field's name are escaped
     if isinstance(entry, Message) and entry.origin is Origin.USER and b'"is_typed":' not in data:
         return replace(entry, is_typed=True)
     return entry

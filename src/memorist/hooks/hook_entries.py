@@ -103,7 +103,7 @@ def remove_own_hook_entries(text: str, keep: Sequence[str] = ()) -> str:
     return text
 
 
-def find_own_hook_commands(text: str) -> dict[str, str]:
+def map_own_hooks_by_event(text: str) -> dict[str, str]:
     """Memorist's hook commands by event. Raises InputError."""
     return {event: command for event, command, *_ in locate_own_hook_entries(text)}
 

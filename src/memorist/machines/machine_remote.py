@@ -76,7 +76,7 @@ class SharedMachineFolder:
         DiskFiles().write(self._folder / f"{machine}{SUFFIX}", data)
 
 
-class GitMachineBranch:
+class SharedMachinesGitBranch:
     """A branch of a Git remote, always one commit without a parent: what is forgotten is gone."""
 
     def __init__(self, mirror: Path, url: str, environment: Mapping[str, str]) -> None:
@@ -152,5 +152,5 @@ class GitMachineBranch:
 def open_machine_remote(address: str, mirror: Path) -> MachineRemote:
     """A folder by its path, or a Git remote by `git:URL`."""
     if address.startswith("git:"):
-        return GitMachineBranch(mirror, address.removeprefix("git:"), os.environ)
+        return SharedMachinesGitBranch(mirror, address.removeprefix("git:"), os.environ)
     return SharedMachineFolder(Path(address).expanduser().absolute())

@@ -136,7 +136,7 @@ def _first_text(
     return _Growth((*channel, found[0][0]), found[0][1]) if found else None
 
 
-def assemble_reply_without_repeated_end(
+def assemble_streamed_reply_without_loop(
     events: Sequence[JsonObject], assemble: ReplyAssembler, *, repeated: int, read: int
 ) -> JsonObject | CallFailure:
     """The reply as far as it was read, without the `repeated` characters at its end; a call or a

@@ -4,7 +4,7 @@ counts less than it was sent. Pure.
 
 from __future__ import annotations
 
-from memorist.core.media_size import iterate_media
+from memorist.core.media_size import iterate_base64_media_in_json
 
 REFUSED_SHARE = 0.95
 """Share of the tokens of a refused request that is taken for the window: sizes here are estimates
@@ -31,7 +31,9 @@ bytes: servers in front of a model take from 1 MB (nginx, unless told otherwise)
 
 def is_too_large_in_bytes(request: object) -> bool:
     """Whether a request that was refused as too long may have been refused for its bytes."""
-    return sum(len(data) for data, _ in iterate_media(request)) > MAX_MEDIA_CHARACTERS
+    return (
+        sum(len(data) for data, _ in iterate_base64_media_in_json(request)) > MAX_MEDIA_CHARACTERS
+    )
 
 
 class ContextWindowObserver:

@@ -10,7 +10,7 @@ import msgspec
 from memorist.core.messages import JsonObject
 from memorist.models.answer_repetition import (
     RepetitionDetector,
-    assemble_reply_without_repeated_end,
+    assemble_streamed_reply_without_loop,
 )
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import ReplyAssembler, parse_plain_reply
@@ -64,7 +64,7 @@ async def read_reply_stream(
         )
     try:
         if repeated:
-            return assemble_reply_without_repeated_end(
+            return assemble_streamed_reply_without_loop(
                 events, assemble, repeated=repeated, read=read
             )
         found = assemble(events)

@@ -52,7 +52,7 @@ def _hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def parse_tenant_tokens(text: str, source: str, *, private: bool) -> dict[str, str]:
+def parse_tenants_by_token_hash(text: str, source: str, *, private: bool) -> dict[str, str]:
     """Parse a tenants file: TOML with one table `[tenants]` from names to tokens, or to `sha256:`
     and a token's hash.
 
@@ -123,6 +123,6 @@ def read_tenant_identification(settings: ProxySettings) -> TenantIdentificationR
             f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
         ) from error
     return TenantIdentificationRules(
-        tokens=parse_tenant_tokens(text, str(path), private=private),
+        tokens=parse_tenants_by_token_hash(text, str(path), private=private),
         unknown=settings.unknown_tenant,
     )

@@ -96,7 +96,7 @@ to three digits.
 """
 
 
-def quantize_vector(vector: bytes) -> bytes:
+def quantize_vector_to_int8(vector: bytes) -> bytes:
     """Quantise a vector of 32-bit floats to one byte per number."""
     np: Any = import_module("numpy")
     return bytes(
@@ -582,7 +582,7 @@ class Ranker:
             words = dict(zip(fingerprints, map(pack_content_word_vectors, found), strict=True))
         else:
             vectors = embedder.embed(texts)
-        kept = dict(zip(fingerprints, map(quantize_vector, vectors), strict=True))
+        kept = dict(zip(fingerprints, map(quantize_vector_to_int8, vectors), strict=True))
         with self._lock:
             is_current = self._version == self._index.read_change_marker()
             self._index.save_vectors(_words_name(embedder), words)

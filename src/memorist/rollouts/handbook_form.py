@@ -43,7 +43,7 @@ from memorist.rollouts.handbook import (
 from memorist.rollouts.handbook_line_check import (
     PLANTED,
     REQUEST_REPEATED,
-    HandbookLineCheck,
+    HandbookLineChecker,
     RepeatedRequestDetector,
     find_claim_content_lost,
     is_order_to_agent,
@@ -106,7 +106,7 @@ def build_handbook_form(
     """
     claims, topics = _select_claims(task), _select_topics(task)
     material = _render_material(task, claims, topics)
-    reading = _FormReading(task.draft, claims, topics, HandbookLineCheck(material, instruction))
+    reading = _FormReading(task.draft, claims, topics, HandbookLineChecker(material, instruction))
 
     def read(answer: JsonObject) -> ParsedAnswerEdits:
         changed, dropped = reading.read(answer)
@@ -210,7 +210,7 @@ class _FormReading:
         draft: ParsedHandbookAndSummary,
         claims: Sequence[_Claim],
         topics: Sequence[SummaryTopic],
-        check: HandbookLineCheck,
+        check: HandbookLineChecker,
     ) -> None:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check

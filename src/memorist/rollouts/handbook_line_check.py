@@ -109,7 +109,7 @@ class RepeatedRequestDetector:
         return any(each.covers_line(line) for each in self._texts)
 
 
-class HandbookLineCheck:
+class HandbookLineChecker:
     """Judges the lines of one answer by `source`, what the model was shown of the sessions, and by
     `prompt`, the words that asked.
     """
@@ -168,7 +168,7 @@ class ModelWrittenLineReview:
         texts = [render_handbook(draft.handbook), render_memory_summary(draft.summary)]
         texts += [f"{row.raw_memory}\n{row.rollout_summary}" for row in rows]
         source = "\n".join(texts)
-        self._check = HandbookLineCheck(source)
+        self._check = HandbookLineChecker(source)
         self._shown = analyze_text(source).stems
         self._claims = [
             (entry.text, extract_content_stems(entry.text))

@@ -147,7 +147,7 @@ def compose_notes_with_derived(
     return compose_notes(template, merged)
 
 
-def checksum_derived_lines(text: str, template: str) -> frozenset[int]:
+def checksum_each_derived_notes_line(text: str, template: str) -> frozenset[int]:
     """Checksums of the lines below `STRUCTURAL_MARK`."""
     return frozenset(
         _checksum(line)

@@ -57,7 +57,7 @@ from memorist.session_memory.notes_review import (
 )
 from memorist.session_memory.notes_template import (
     are_notes_empty,
-    checksum_derived_lines,
+    checksum_each_derived_notes_line,
     compose_notes_with_derived,
     move_written_lines_up,
     parse_authored_sections,
@@ -100,8 +100,8 @@ class NotesCursor(Struct, frozen=True, kw_only=True):
     at: float
     way: UpdateMethod
     derived: frozenset[int] | None = None
-    """As `checksum_derived_lines` gives them for the notes, and while these are written for those
-    before as well; None in a cursor of an earlier version.
+    """As `checksum_each_derived_notes_line` gives them for the notes, and while these are written
+    for those before as well; None in a cursor of an earlier version.
     """
 
 
@@ -403,7 +403,7 @@ class SessionMemory(SessionExtension):
 
     def _checksum_derived(self, text: str) -> frozenset[int]:
         stored = encode_file_text_as_utf8(text).decode("utf-8", "surrogateescape")
-        return checksum_derived_lines(stored, self._prompts.template)
+        return checksum_each_derived_notes_line(stored, self._prompts.template)
 
     def _write_cursor(self, cursor: NotesCursor) -> None:
         self._runtime.files.write(self._layout.notes_cursor, msgspec.json.encode(cursor))

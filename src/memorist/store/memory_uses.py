@@ -107,7 +107,7 @@ def record_holdout_draw(
     record_memory_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
 
 
-def list_holdout_draws(database: sqlite3.Connection) -> dict[str, bool]:
+def read_holdout_by_session(database: sqlite3.Connection) -> dict[str, bool]:
     """The sessions that were drawn, each with whether it went without memory; what it was first
     counts. Raises StoreError.
     """

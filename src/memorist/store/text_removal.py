@@ -67,7 +67,7 @@ def remove_text_copies(
     )
 
 
-def replace_texts_with_mark(data: bytes, texts: Iterable[str]) -> bytes:
+def mask_long_texts_in_bytes(data: bytes, texts: Iterable[str]) -> bytes:
     """The bytes with a mark in the place of each text that is long enough."""
     return _mark_forms(data, _encode_long_forms(texts))
 

@@ -49,7 +49,7 @@ class LocalSharedMemory(Struct, frozen=True):
     text: str
 
 
-def plan_conflict_copy(
+def add_local_copy_to_changes(
     incoming: IncomingTeamChanges,
     key: str,
     local: LocalSharedMemory,

@@ -29,7 +29,7 @@ SPACE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _CHECKSUM = re.compile(r"(?:sha256:[0-9a-f]{64})?\Z")
 
 
-class SharedMemoryChecksum(Struct, frozen=True):
+class MemoryHashAndSize(Struct, frozen=True):
     """One memory: checksum and bytes."""
 
     hash: str
@@ -41,7 +41,7 @@ class TeamListing(Struct, frozen=True, kw_only=True):
 
     id: str
     version: int
-    entries: dict[str, SharedMemoryChecksum]
+    entries: dict[str, MemoryHashAndSize]
     deleted: list[str] = field(default_factory=list, name="gone")
     by: dict[str, tuple[str, int]] = {}
     """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""

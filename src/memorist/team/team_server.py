@@ -39,7 +39,7 @@ from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,
     LoggedMemoryChange,
-    SharedMemoryChecksum,
+    MemoryHashAndSize,
     TeamChangeHistory,
     TeamChangesAppliedReceipt,
     TeamChangesRequest,
@@ -164,7 +164,7 @@ class TeamApplication:
             return Response(status_code=304, headers={"etag": build_entity_tag(*mark)})
         found = await run_in_threadpool(self._store.read_or_create_snapshot, space)
         entries = {
-            key: SharedMemoryChecksum(checksum, size)
+            key: MemoryHashAndSize(checksum, size)
             for key, (checksum, size) in found.entries.items()
         }
         view = TeamListing(

@@ -40,8 +40,8 @@ from memorist.team.local_team_folder import (
     LocalSharedMemory,
     LocalTeamSnapshot,
     ProjectTeamFolderReader,
+    add_local_copy_to_changes,
     add_received_or_merged_text,
-    plan_conflict_copy,
 )
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
 from memorist.team.shared_memory_form import (
@@ -306,7 +306,7 @@ class TeamSync:
     def _add_local_copy(
         found: IncomingTeamChanges, key: str, local: LocalTeamSnapshot
     ) -> IncomingTeamChanges:
-        return plan_conflict_copy(
+        return add_local_copy_to_changes(
             found,
             key,
             LocalSharedMemory(local.data[key], local.texts[key]),

@@ -181,7 +181,7 @@ def _find_longest_read(
     return -1
 
 
-def account_anthropic_blocks(
+def compute_anthropic_usage_and_cache(
     state: PromptCacheState,
     blocks: Sequence[CumulativePrefixBlock],
     *,
@@ -272,7 +272,7 @@ def _openai_counts(total: int, common: int) -> InputTokenCounts:
     return InputTokenCounts(input=total - read, cache_read=read)
 
 
-def account_openai_blocks(
+def compute_openai_usage_and_cache(
     state: PromptCacheState, blocks: Sequence[CumulativePrefixBlock], *, now: float | None = None
 ) -> tuple[PromptCacheState, InputTokenCounts]:
     """OpenAI's accounting for a request that is already split into blocks: the longest run of whole
@@ -311,7 +311,7 @@ def compute_request_usage(
     request begins, in seconds; with it entries expire.
     """
     if wire_format == "anthropic":
-        return account_anthropic_blocks(
+        return compute_anthropic_usage_and_cache(
             state, split_anthropic_blocks(body), minimum=minimum, now=now
         )
     return _account_openai(state, body, now)

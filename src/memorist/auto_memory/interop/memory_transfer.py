@@ -26,7 +26,7 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.core.plural import join_first
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
-    decode_file_text,
+    decode_file_text_losslessly,
     encode_file_text_as_utf8,
 )
 from memorist.errors import InputError, WriteConflict
@@ -106,7 +106,7 @@ def _read_as_utf8(files: FileSystem, path: Path) -> bytes | None:
     """A file's text in UTF-8, where it is in that or UTF-16; None for another encoding, whose
     letters nobody could tell apart later.
     """
-    text = decode_file_text(files.read(path, limit=MAX_IMPORT_FILE_BYTES))
+    text = decode_file_text_losslessly(files.read(path, limit=MAX_IMPORT_FILE_BYTES))
     return None if count_undecoded_bytes(text) else encode_file_text_as_utf8(text)
 
 

@@ -24,7 +24,7 @@ from memorist.hooks.agent_programs import (
 from memorist.hooks.claude_code_settings import find_setting_without_hooks
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_client import find_hooks_folder
-from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, map_own_hooks_by_event
 from memorist.hooks.hook_event import CLIENTS, Client
 from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.hooks.hook_install import HookInstaller
@@ -114,7 +114,7 @@ def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
 def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
     again = f"memorist install {client}"
     try:
-        commands = find_own_hook_commands(read_regular_text_file(path))
+        commands = map_own_hooks_by_event(read_regular_text_file(path))
     except (OSError, UnicodeDecodeError, InputError) as error:
         yield CheckResult(
             "note",

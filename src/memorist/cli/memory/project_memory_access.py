@@ -19,7 +19,11 @@ from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_project_settings
-from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text, replace_surrogates
+from memorist.core.text_analysis import (
+    count_undecoded_bytes,
+    decode_file_text_losslessly,
+    replace_surrogates,
+)
 from memorist.errors import UsageError
 from memorist.platforms.user_home import expand_user
 
@@ -102,7 +106,7 @@ def read_given_text(text: str) -> str:
         data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise UsageError(f"the text has more than {MAX_FILE_BYTES:,} bytes; split it")
-        given = decode_file_text(data).replace("\r\n", "\n")
+        given = decode_file_text_losslessly(data).replace("\r\n", "\n")
     check_encoding(given)
     return given
 
