@@ -67,7 +67,9 @@ LASTING = {
         У меня аллергия на орехи|Спрашивай перед крупными изменениями|Хватит добавлять комментарии
     """,
     "at each of its kind": """
-        write a changelog entry at the end of every task|You will always answer in English
+        write a changelog entry at the end of every task
+        don't summarize what you did at the end of every response, I can read the diff|don't summarize at the end of your replies
+        You will always answer in English
         à la fin de chaque session, écris un résumé|Bei mehreren Treffern nenne alle Dateien
         в конце каждой сессии пиши краткий итог|每次会话结束时写一个总结
         セッションの最後に毎回まとめを書いて|先に確認してから変更して|依頼していない変更はしないで

@@ -55,8 +55,8 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        rf"(?P<text>{VERB} (?!.*\b(?:file|function|line|loop|row|list|array)\b).{{3,60}} at the (?:end|start|beginning) of (?:each|every) "
-        r"(?:session|task|turn|day|week|sprint|conversation|chat|reply|answer|response|message|phase|feature|commit|pr|release)\b.*)",
+        rf"(?P<text>(?:{NEGATION} )?{VERB}\b(?!.*\b(?:file|function|line|loop|row|list|array)\b)(?: .{{1,60}})? at the (?:end|start|beginning) of (?:each|every|any|your) "
+        r"(?:session|task|turn|day|week|sprint|conversation|chat|reply|answer|response|message|phase|feature|commit|pr|release|replie)s?\b.*)",
     ),
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
     define_statement_pattern(
