@@ -10,10 +10,12 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.session_memory.notes_review import repair_or_roll_back_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
+    TITLE_SECTION,
     are_notes_empty,
     checksum_each_derived_notes_line,
     compose_notes,
     move_written_lines_up,
+    parse_authored_sections,
     parse_section_bodies,
     parse_template_sections,
     replace_structural_notes,
@@ -147,7 +149,9 @@ LINES = st.lists(st.text(max_size=12), max_size=3)
 def test_what_somebody_writes_into_the_derived_part_stays(
     derived: dict[str, list[str]], own: list[str], title: str, data: st.DataObject
 ) -> None:
-    """Whatever stands there, and at the top of the file; what was derived goes all the same."""
+    """Whatever stands there, and at the top of the file; what was derived goes all the same, and a
+    title of one's own takes the place of a new one.
+    """
     once = replace_structural_notes(
         TEMPLATE,
         TEMPLATE,
@@ -167,7 +171,9 @@ def test_what_somebody_writes_into_the_derived_part_stays(
     assert move_written_lines_up(kept, TEMPLATE, known) == kept
     assert kept == once or mine
     assert [line for line in again.split("\n") if line.startswith("mine ")] == mine
-    assert [line for line in again.split("\n") if line[:2] == "- "] == ["- new"]
+    has_own_title = title == TITLE_SECTION and parse_authored_sections(kept, TEMPLATE)[title]
+    derived_now = [] if has_own_title else ["- new"]
+    assert [line for line in again.split("\n") if line[:2] == "- "] == derived_now
 
 
 @pytest.mark.covers("SM-6")
