@@ -130,6 +130,7 @@ def test_one_search_finds_every_kind(shop: Path, tmp_path: Path) -> None:
     ):
         assert part in text.output, text.output
     assert "you   Invoice totals are off by a cent" in text.output
+    assert "~/.claude/projects/" in text.output, "a place is named from the home folder on"
 
     found = json.loads(run(main, ["search", "VAT rounding", "--json"]).output)
     assert {each["kind"] for each in found["sections"]} == {"notes", "rollout memory"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from memorist.cli.terminal_stream import EscapingTerminalStream, escape_control_
 from memorist.core.lazy import lazy_module
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
+from memorist.platforms.user_home import expand_user
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 
 if TYPE_CHECKING:
@@ -62,6 +64,13 @@ def make_terminal_safe_line(text: str) -> str:
     return " ".join(
         "".join(sign if sign.isprintable() else " " for sign in replace_surrogates(text)).split()
     )
+
+
+def format_path(path: str | os.PathLike[str]) -> str:
+    """A path for a person: below the home folder it begins with `~`, which a shell reads again."""
+    text, home = os.fspath(path), expand_user()
+    inside = text.startswith(f"{home}/") and home.strip("/") != ""
+    return replace_surrogates(f"~{text[len(home) :]}" if inside else text)
 
 
 def format_description(description: str) -> str:

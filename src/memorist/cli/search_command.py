@@ -133,12 +133,12 @@ def _print_results(query: str, found: SearchResults) -> None:
         click.echo(f"{label_team_or_memory(memory):<11} {memory.path}  {memory.why}")
     for number, each in enumerate(found.passages, 1):
         turn = each.passage
-        head = f"{format_day(turn.at)}  {replace_surrogates(each.path)}:{turn.line}"
+        head = f"{format_day(turn.at)}  {output.format_path(each.path)}:{turn.line}"
         click.echo(f"session {number:<3} {head}{'' if each.lexical else NEAR_ALONE}")
         for who, text in _list_parts(turn):
             _print_excerpt(who, text, words)
     for section in found.sections:
-        location = f"{replace_surrogates(section.document.path)}:{section.line}"
+        location = f"{output.format_path(section.document.path)}:{section.line}"
         click.echo(f"{section.document.kind:<11} {location}")
         _print_excerpt("", section.text, words)
 
@@ -171,7 +171,7 @@ def _print_turn(
         output.print_json({"turns": rows})
         return
     for turn in turns:
-        click.echo(f"{format_day(turn.at)}  {replace_surrogates(match.path)}:{turn.line}")
+        click.echo(f"{format_day(turn.at)}  {output.format_path(match.path)}:{turn.line}")
         for who, text in _list_parts(turn):
             if text:
                 click.echo(f"\n{who}:\n{replace_surrogates(text)}")
