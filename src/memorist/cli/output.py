@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -66,11 +65,11 @@ def make_terminal_safe_line(text: str) -> str:
     )
 
 
-def format_path(path: str | os.PathLike[str]) -> str:
+def format_path(path: str) -> str:
     """A path for a person: below the home folder it begins with `~`, which a shell reads again."""
-    text, home = os.fspath(path), expand_user()
-    inside = text.startswith(f"{home}/") and home.strip("/") != ""
-    return replace_surrogates(f"~{text[len(home) :]}" if inside else text)
+    home = expand_user()
+    inside = path.startswith(f"{home}/") and home.strip("/") != ""
+    return replace_surrogates(f"~{path[len(home) :]}" if inside else path)
 
 
 def format_description(description: str) -> str:

@@ -34,27 +34,26 @@ STEM_LETTERS = 6
 
 NOTES_STOP_WORDS = parse_word_list(
     """
-             about after again against already also although always another because been before
-    being below between both came cannot comes         could does doing done down during each
-    either else even ever every from further gets give goes going gone good have having
-    here hers herself himself however into itself just know left less like look made make many
-    maybe might more most much must         need never next nothing okay once only onto other ours
-    over perhaps please quite rather really right same seem seems shall         should since some
-    something still such sure take than thank thanks that them then there therefore these they
-    thing things         this those though through thus together under until upon very want wants
-    well were what when where whether which while whom         whose will with within without
-    would your yours yourself
+    about after again against already also although always another because been before being
+    below between both came cannot comes could does doing done down during each either else even
+    ever every from further gets give goes going gone good have having here hers herself himself
+    however into itself just know left less like look made make many maybe might more most much
+    must need never next nothing okay once only onto other ours over perhaps please quite rather
+    really right same seem seems shall should since some something still such sure take than
+    thank thanks that them then there therefore these they thing things this those though
+    through thus together under until upon very want wants well were what when where whether
+    which while whom whose will with within without would your yours yourself
     """
 )
 """Words without content in an account of work; words of three letters or fewer never count."""
 
 CUE_WORDS = parse_word_list(
     """
-             because since cause caused causes causing reason root problem issue bug turns means
-    instead rather but however only never         always must require requires required need needs
-    should already existing unrelated work works fail fails failed failing         broken stale
-    confirm confirms confirmed verified fix fixed fixes not longer without unless depends expects
-    same matches         consistent pattern convention pass passes passing clean
+    because since cause caused causes causing reason root problem issue bug turns means instead
+    rather but however only never always must require requires required need needs should
+    already existing unrelated work works fail fails failed failing broken stale confirm
+    confirms confirmed verified fix fixed fixes not longer without unless depends expects same
+    matches consistent pattern convention pass passes passing clean
     """
 )
 """Words that indicate a cause, a rule or a result rather than a description."""
@@ -64,7 +63,7 @@ MAX_NAME_SEARCH_CHARACTERS = 200
 
 DOUBT_WORDS = parse_word_list(
     """
-         might maybe possibly probably perhaps seems seem suspect wonder guess unsure hmm
+    might maybe possibly probably perhaps seems seem suspect wonder guess unsure hmm
     """
 )
 """Words by which a writer expresses doubt."""
