@@ -732,6 +732,52 @@ def test_a_ban_of_something_else_or_of_one_case_asks_nothing(known: str, said: s
 
 
 @pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Generated files are rebuilt when we commit to main.", "Never commit generated files."),
+        ("The main page of the shop uses push notifications.", "Never push to main."),
+        ("Old branches are listed before you delete the tag.", "Never delete branches."),
+        ("The mock server writes to the database of staging.", "Never mock the database."),
+        ("Tests that skip need a ticket number.", "Don't skip tests."),
+        (
+            "Checks are go build ./... and go test; run npm in web.",
+            "Write `task` instead of `go run`.",
+        ),
+        (
+            "A review is asked for on every pull request.",
+            "The work is on a branch, no pull request.",
+        ),
+    ],
+)
+def test_a_ban_doubts_no_memory_that_has_its_words_in_another_sense(known: str, said: str) -> None:
+    """The words stand apart, or the other way round."""
+    assert compare_statements(said, known) is StatementRelation.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("The fix is on release/v1.5, pushed.", "Branch review is one commit ahead, not pushed."),
+        ("The demo scripts are not committed.", "Git (add, commit, reset) fails in the sandbox."),
+        ("The page (shallow, objects, SSH) is written.", "The origin is read by HTTPS, not SSH."),
+    ],
+)
+def test_what_a_clause_says_of_the_one_before_is_said_of_nothing_else(
+    known: str, said: str
+) -> None:
+    """That one branch is not pushed says nothing of another, nor does a word in brackets."""
+    assert compare_statements(said, known) is StatementRelation.UNRELATED
+    assert compare_statements(known, said) is StatementRelation.UNRELATED
+
+
+def test_the_state_of_the_same_thing_is_compared() -> None:
+    """What is said of it at the end is a part of what is said of it."""
+    known, said = "The fix is on main, not pushed.", "The fix is on main, pushed."
+
+    assert compare_statements(said, known) is StatementRelation.OPPOSITE
+
+
+@pytest.mark.parametrize(
     ("known", "said", "is_doubted"),
     [
         ("Reports go out every two weeks.", "Reports go out daily now.", True),

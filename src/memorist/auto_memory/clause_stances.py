@@ -8,6 +8,7 @@ from enum import Enum
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.joined_clauses import (
     is_denied_by_conjunction,
@@ -262,9 +263,34 @@ def parse_clause_stances(text: str) -> tuple[ClauseStance, ...]:
     for start, end in _find_clauses(rewritten):
         clause = rewritten[start:end]
         goes_on = bool(found) and _is_next_of_several(rewritten[ended:start], clause, found[-1])
-        found += _read_clause(clause, start if rewritten == plain else -1, goes_on=goes_on)
+        read = _read_clause(clause, start if rewritten == plain else -1, goes_on=goes_on)
+        if found and _leans_on_clause_before(rewritten, start, clause):
+            before = found[-1].order
+            read = [_say_of_same(each, before) if len(each.order) == 1 else each for each in read]
+        found += read
         ended = end
     return tuple(found)
+
+
+_STATE = lazy_pattern(
+    r"(?:(?:and|but|not|yet|still|already|is|are|was|were) )*[a-z]{2,}ed\b", re.IGNORECASE
+)
+
+
+def _leans_on_clause_before(text: str, start: int, clause: str) -> bool:
+    """Whether a clause of one word says something of what the one before names: the state it is in,
+    as in `the fix is on main, not pushed`, or one of several that stand in brackets.
+    """
+    before = text[:start]
+    return _STATE.fullmatch(clause.strip(" .")) is not None or (
+        before.count("(") > before.count(")")
+    )
+
+
+def _say_of_same(stance: ClauseStance, order: tuple[str, ...]) -> ClauseStance:
+    """A clause with the words of the one before."""
+    order = (*order, *stance.order)
+    return replace(stance, words=frozenset(order), order=order)
 
 
 def _blank_out_reasons(text: str) -> str:

@@ -32,34 +32,42 @@ def rules_out_more(
     mine: Sequence[ClauseStance], known: str, theirs: Sequence[ClauseStance]
 ) -> bool:
     """Whether the new text rules out more than the known one states or asks for: all of its words
-    are there, and more. One word alone says so only of what the known text ends with, its value,
-    and behind a clause only where that is about the same.
+    are there beside each other, and more. One word alone says so only of what the known text ends
+    with, its value. What is ruled out behind a clause counts only where that is about the same.
     """
     if len(known) > MAX_COMPARED_CHARS or ONE_CASE.search(known) is not None:
         return False
-    stated = [
-        _fold_all(each) for each in theirs if each.is_positive and _LIMITING.isdisjoint(each.order)
-    ]
+    stated = [each for each in theirs if each.is_positive and _LIMITING.isdisjoint(each.order)]
     return any(
-        denied.issubset(words)
-        and (
-            len(denied) > 1
-            or (_ends_clause(min(denied), known) and _is_about_same(mine, at, words))
-        )
+        _says_of_same(denied, each.order)
+        if len(denied) > 1
+        else denied[0] in _fold_all(each) and _ends_clause(denied[0], known)
         for at, one in enumerate(mine)
-        if not one.is_positive and (denied := frozenset(_fold_all(one)))
-        for words in stated
+        if not one.is_positive and (denied := _fold_all(one))
+        for each in stated
+        if at == 0 or _fold_action_noun(mine[0].order[0]) in _fold_all(each)
     )
+
+
+def _says_of_same(denied: Sequence[str], order: Sequence[str]) -> bool:
+    """Whether a clause has these words in this order and beside each other, with one between them
+    where both begin alike or there are three; or has what is done behind what it is done to, as in
+    `schema validation`. In any other order they speak of something else: `never push to main` has
+    nothing to do with `the main page uses push notifications`.
+    """
+    words = [_fold_action_noun(word) for word in order]
+    if set(denied) - set(words):
+        return False
+    at = [words.index(word) for word in denied]
+    span = max(at) - min(at) + 1
+    if at == sorted(at):
+        return span <= len(denied) + (at[0] == 0 or len(denied) > 2)
+    return span == len(denied) and words[at[0]] != order[at[0]]
 
 
 def _ends_clause(word: str, text: str) -> bool:
     """Whether a clause of a text ends with a form of a word."""
     return re.search(rf"{re.escape(word)}\w{{0,4}}\W*(?:[,;.]|\Z)", text.casefold()) is not None
-
-
-def _is_about_same(mine: Sequence[ClauseStance], at: int, words: Sequence[str]) -> bool:
-    """Whether what a text says before one of its clauses begins with a word that is known."""
-    return at == 0 or _fold_action_noun(mine[0].order[0]) in words
 
 
 def list_denied_words(stances: Iterable[ClauseStance]) -> list[frozenset[str]]:
