@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.adapters.default_conversations import DefaultConversations
+from memorist.adapters.wire_adapter import DefaultConversations
 
 Item = dict[str, Any]
 FORMAT = "openai_chat"

@@ -11,8 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from memorist.cli.day_parameter import DayParameter
 from memorist.cli.main import memorist_group
+from memorist.cli.search_command import DayParameter
 from memorist.errors import InputError
 from memorist.platforms.user_home import describe_foreign_home
 from rollouts.conftest import claude

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from clients.plugged import a_home, process_of
 from hooks.conftest import Hooks
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.hook_check import check_hooks
+from memorist.cli.doctor.hook_check import check_hooks, describe_hook_failures, parse_hook_failures
 from memorist.cli.main import memorist_group
 from memorist.hooks import daemon_socket as listening
 from memorist.hooks.hook_client import record_hook_failure
-from memorist.hooks.hook_failures import describe_hook_failures, parse_hook_failures
 from memorist.settings import ResolvedSettings, Settings
 from memorist.store.home_layout import Layout
 

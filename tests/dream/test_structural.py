@@ -20,11 +20,15 @@ from memorist.auto_memory.memory_file import (
     parse_memory_file,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
-from memorist.dream.date_repair import find_proven_line_times, resolve_dates_by_line_times
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
-from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
+from memorist.dream.memory_text_repair import (
+    ValidLinkTargets,
+    find_proven_line_times,
+    repair_memory_links,
+    resolve_dates_by_line_times,
+)
 from memorist.dream.structural_dream import DreamPlan, plan_dream
 
 MONDAY = 1_772_452_800.0  # 2026-03-02, noon

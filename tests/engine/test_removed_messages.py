@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.window_recording_merge import merge_window_into_recording
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.engine.whole_conversation_reader import collect_messages_ignoring_compactions
+from memorist.engine.session_log import collect_messages_ignoring_compactions
 from memorist.formats.transcript_format import CompactionBoundary
 
 pytestmark = pytest.mark.covers("CP-15")

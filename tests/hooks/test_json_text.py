@@ -19,8 +19,7 @@ from memorist.hooks.hook_entries import (
 )
 from memorist.hooks.hook_install import list_existing_entry_containers
 from memorist.hooks.install_scope import LaunchCommand
-from memorist.hooks.json_comments import blank_json_comments, edit_json_with_comments
-from memorist.hooks.json_edit import parse_json_tree
+from memorist.hooks.json_edit import blank_json_comments, edit_json_with_comments, parse_json_tree
 from memorist.hooks.mcp_entries import add_json_server, build_server_entry, remove_json_server
 
 PROGRAM = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",))

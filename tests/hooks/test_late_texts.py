@@ -15,7 +15,7 @@ from memorist.hooks import hook_daemon, hook_protocol
 from memorist.hooks.daemon_socket import open_daemon_socket
 from memorist.hooks.hook_event import HookEvent, HookEventProblem, parse_hook_event
 from memorist.hooks.hook_session import HookOutput
-from memorist.hooks.late_texts import MAX_SESSIONS, LateTexts
+from memorist.hooks.hook_texts import MAX_SESSIONS, LateTexts
 from memorist.settings import HooksSettings
 
 

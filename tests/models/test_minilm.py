@@ -18,8 +18,7 @@ import pytest
 from memorist.errors import ModelNameError
 from memorist.models import embedder
 from memorist.models.embedder import TELEMETRY_SWITCH, MiniLmEmbedder, is_embedder_installed
-from memorist.models.fused_operators import fuse_operators
-from memorist.models.integer_matmul import convert_to_integer_matmul
+from memorist.models.onnx_operators import convert_to_integer_matmul, fuse_operators
 from memorist.models.onnx_protobuf import Fields, rewrite_graph
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.accepted_folder_state import AcceptedFolderState
-from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.pending_folder_change import (
+from memorist.rollouts.folder_changes import (
     PendingFolderChange,
     apply_recorded_folder_change,
+    compare_folders,
     record_pending_folder_change,
+    render_difference,
 )
 from memorist.rollouts.rollout_folder import MAX_FILE_BYTES, read_memory_folder, write_user_note
 from memorist.store.disk_files import DiskFiles, remove_if_exists

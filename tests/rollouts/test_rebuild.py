@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.extract_recovery import select_recoverable_extracts
+from memorist.rollouts.rollout_summaries import select_recoverable_extracts
 from memorist.store.extract_rows import (
     RolloutExtract,
     insert_missing_extracts,

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from memorist.cli.main import memorist_group
 from memorist.recall.session_index import read_passages_from_session_file
 from memorist.rollouts import session_sources
-from memorist.rollouts.lesson_scope import get_project_name
+from memorist.rollouts.session_location import get_project_name
 from memorist.rollouts.session_metadata import find_newest_time, parse_memory_mode
 from memorist.rollouts.session_sources import (
     SkippedFile,

@@ -50,8 +50,9 @@ from memorist.adapters.run_identity import (
     UserAndProject,
     UserAndProjectResolver,
     find_user_id,
+    give_nested_agent_own_session,
+    tool_scope,
 )
-from memorist.adapters.tool_scope import give_nested_agent_own_session, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.ports import HostInfo

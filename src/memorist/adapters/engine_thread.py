@@ -25,8 +25,8 @@ from memorist.engine.blocking_engine import EventLoopThread
 from memorist.engine.callback_guards import guard_listener
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
-from memorist.engine.project_folder import resolve_project
 from memorist.engine.session import Session
+from memorist.engine.session_arguments import resolve_project
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import MAX_IDLE_SECONDS, Tenants
 from memorist.errors import MemoristError, UsageError

@@ -39,8 +39,7 @@ from memorist.adapters.engine_thread import (
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.host_conversation import EngineFailure, HostConversation
-from memorist.adapters.run_identity import UserAndProject
-from memorist.adapters.tool_scope import enter_tool, give_nested_agent_own_session
+from memorist.adapters.run_identity import UserAndProject, enter_tool, give_nested_agent_own_session
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.bounded_collections import BoundedDict

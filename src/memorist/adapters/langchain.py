@@ -43,8 +43,9 @@ from memorist.adapters.run_identity import (
     UserAndProjectResolver,
     evaluate_run_value,
     find_user_id,
+    is_in_tool,
+    tool_scope,
 )
-from memorist.adapters.tool_scope import is_in_tool, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition

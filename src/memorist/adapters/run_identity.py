@@ -1,16 +1,19 @@
 """Whose memory a run of a host's agent uses: its user, project and session, each a value or a
-function of the run. Pure.
+function of the run; and which runs are a tool of another agent. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
 from memorist.errors import UsageError
+from memorist.ports import HostInfo
 
 Run = TypeVar("Run")
 
@@ -92,3 +95,41 @@ def find_user_id(*sources: object) -> str:
             if isinstance(found, str | int) and str(found):
                 return str(found)
     return ""
+
+
+# Which agents run within a tool of another agent: what they are asked are a model's words.
+
+_TOOL_OF: ContextVar[str | None] = ContextVar("memorist_tool_of", default=None)
+"""Id of the session whose tool this task or thread runs; None outside of tools."""
+
+
+def enter_tool(session: str | None) -> None:
+    """Note that the rest of this task or thread runs a tool of a session."""
+    _TOOL_OF.set(session)
+
+
+@contextmanager
+def tool_scope(session: str) -> Iterator[None]:
+    """Run a tool of a session in this block."""
+    before = _TOOL_OF.get()
+    enter_tool(session)
+    try:
+        yield
+    finally:
+        enter_tool(before)  # a token belongs to one context, and a host may close in another
+
+
+def is_in_tool() -> bool:
+    """Whether this task or thread runs a tool of an agent with memorist."""
+    return _TOOL_OF.get() is not None
+
+
+def give_nested_agent_own_session(session: str, name: str) -> tuple[str, HostInfo | None]:
+    """The session of an agent's run, and the host's description of it where a tool runs it.
+
+    A nested agent that the host gives the id of the outer session gets one of its own by `name`.
+    """
+    outer = _TOOL_OF.get()
+    if outer is None:
+        return session, None
+    return (f"{session}/{name}" if session == outer else session), HostInfo(main=False)

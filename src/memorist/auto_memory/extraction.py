@@ -103,8 +103,7 @@ from memorist.session_memory.conversation_brief import (
 from memorist.store.disk_files import read_json_if_valid
 from memorist.store.overlay_files import OverlayFiles
 from memorist.store.sqlite_database import is_database_or_disk_error
-from memorist.transcript_analysis.answer_check import CoveredLineDetector
-from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
+from memorist.transcript_analysis.answer_check import CoveredLineDetector, build_fork_line_check
 from memorist.transcript_analysis.user_words_in_results import UserWordsInResultsReader
 
 LABEL = "extraction"

@@ -28,10 +28,10 @@ from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import (
     DreamReport,
     get_journal_path,
+    list_memories_removed_by_dreams,
     read_dream_journal,
     render_report_lines,
 )
-from memorist.dream.dream_removals import list_memories_removed_by_dreams
 from memorist.dream.project_dream import build_dream_extension, find_newest_undoable_dream
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import MemoristError, NothingToDo

@@ -13,8 +13,8 @@ from memorist.auto_memory.memory_blame import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
-from memorist.dream.date_repair import find_proven_line_times, is_date_repair_candidate
 from memorist.dream.memory_conflicts import InstructionSource
+from memorist.dream.memory_text_repair import find_proven_line_times, is_date_repair_candidate
 from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists

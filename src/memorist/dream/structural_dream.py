@@ -16,7 +16,6 @@ from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header_values
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text_as_utf8
-from memorist.dream.date_repair import make_description_dates_absolute, resolve_dates_by_line_times
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions_for_user
 from memorist.dream.duplicate_memories import (
@@ -25,13 +24,18 @@ from memorist.dream.duplicate_memories import (
     compute_text_meaning_key,
     get_unnumbered_path,
 )
-from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import (
     TRUST_ORDER,
     DatedMemory,
     DreamRemark,
     compare_memories_with_instructions,
     find_conflicting_or_duplicate_memories,
+)
+from memorist.dream.memory_text_repair import (
+    ValidLinkTargets,
+    make_description_dates_absolute,
+    repair_memory_links,
+    resolve_dates_by_line_times,
 )
 from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 

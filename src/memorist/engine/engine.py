@@ -52,7 +52,6 @@ from memorist.engine.memory_holdout import (
 )
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
-from memorist.engine.project_folder import find_working_folder, resolve_project
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
@@ -62,6 +61,8 @@ from memorist.engine.session_arguments import (
     check_session_arguments,
     check_session_folder,
     check_settings_type,
+    find_working_folder,
+    resolve_project,
 )
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension

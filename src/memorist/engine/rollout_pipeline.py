@@ -31,7 +31,6 @@ from memorist.rollouts.database_sessions import (
     copy_opencode_sessions,
     find_database_folder,
 )
-from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.forked_sessions import Counts, find_parent_session
 from memorist.rollouts.job_worker import (
     JobEvent,
@@ -41,7 +40,7 @@ from memorist.rollouts.job_worker import (
     run_extraction_and_consolidation,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.rollout_summaries import parse_extract_files
+from memorist.rollouts.rollout_summaries import parse_extract_files, select_recoverable_extracts
 from memorist.rollouts.rollout_sync_report import (
     RolloutSyncReport,
     UnextractedSession,

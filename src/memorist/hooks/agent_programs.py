@@ -28,7 +28,7 @@ from memorist.hooks.hook_entries import add_hook_entries, remove_own_hook_entrie
 from memorist.hooks.hook_event import Client
 from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import HOME_VARIABLE, LaunchCommand, SettingsScope
-from memorist.hooks.json_comments import edit_json_with_comments
+from memorist.hooks.json_edit import edit_json_with_comments
 from memorist.hooks.mcp_entries import (
     OPENCODE_SERVERS_KEY,
     SERVERS_KEY,

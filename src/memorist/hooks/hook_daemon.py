@@ -37,7 +37,7 @@ from memorist.hooks.hook_event import (
 from memorist.hooks.hook_notices import NOTICE_EVENTS, render_failure_notice, render_off_notice
 from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
-from memorist.hooks.late_texts import LateTexts
+from memorist.hooks.hook_texts import LateTexts
 from memorist.platforms import processes, sockets
 from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.safety.secrets import redact

@@ -21,8 +21,7 @@ from msgspec import Struct, field
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT
-from memorist.hooks.json_comments import blank_json_comments
-from memorist.hooks.json_edit import parse_json_tree
+from memorist.hooks.json_edit import blank_json_comments, parse_json_tree
 from memorist.hooks.mcp_entries import SERVER_CONTAINERS
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_json_if_valid, remove_temporary_leftovers

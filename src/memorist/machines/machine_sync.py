@@ -1,15 +1,18 @@
 """Bring the memories of this machine and of the user's others in line.
 
 First the memory folders are written, each change with its entry in the folder's history, then this
-machine's file: killed between the two, the next run finds the texts alike and goes on.
+machine's file: killed between the two, the next run finds the texts alike and goes on. What each
+folder had when it was last in line is kept beside it, as checksums.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,6 +24,7 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.merge_conflict import is_conflicted_copy
 from memorist.auto_memory.removed_memories import find_deliberately_deleted_paths
 from memorist.auto_memory.team_memory import TEAM_PREFIX
+from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, StoreError
 from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
 from memorist.machines.machine_merge import (
@@ -32,13 +36,61 @@ from memorist.machines.machine_merge import (
 )
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
-from memorist.machines.synced_checksums import load_synced_checksums, save_synced_checksums
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing, read_if_exists
-from memorist.store.home_layout import Layout
+from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import derive_space_name_from_remote
+
+# What a memory folder had when it was last in line with the other machines, kept beside it: only
+# that can have been changed or deleted there. Two clones of a project are one project to other
+# machines, and the one may never have had what the other has.
+
+
+class SyncedChecksums(Struct, frozen=True):
+    """The record of one folder, which a restored copy of the home takes along. Of a path only a
+    digest is kept: the path of what is forgotten for good is taken out of every file.
+    """
+
+    project: str = ""
+    """What the project was called on every machine."""
+    checksums: dict[str, str] = {}
+    """Digest of the path to the checksum of the text; empty for a deleted one."""
+
+    def find_checksums(self, published: Mapping[str, VersionedMemory]) -> dict[str, str]:
+        """Checksum by path of what the folder had, of the published paths."""
+        digests = {path: _hash_path(path) for path in published}
+        return {
+            path: self.checksums[digest]
+            for path, digest in digests.items()
+            if digest in self.checksums
+        }
+
+
+def load_synced_checksums(layout: MemoryLayout) -> SyncedChecksums:
+    """Load the record; an empty one where there is none, or none that can be read."""
+    try:
+        data = read_if_exists(DiskFiles(), layout.synced_checksums)
+        return decode_json(data or b"{}", as_type=SyncedChecksums)
+    except msgspec.DecodeError:
+        return SyncedChecksums()
+
+
+def save_synced_checksums(
+    layout: MemoryLayout, project: str, entries: Mapping[str, VersionedMemory]
+) -> None:
+    """The folder has these entries now. Raises StoreError."""
+    now = SyncedChecksums(
+        project,
+        {_hash_path(path): compute_memory_checksum(each.text) for path, each in entries.items()},
+    )
+    if entries and now != load_synced_checksums(layout):
+        DiskFiles().write(layout.synced_checksums, msgspec.json.encode(now))
+
+
+def _hash_path(path: str) -> str:
+    return hashlib.sha256(path.encode()).hexdigest()[:16]
 
 
 class ReceivedMemoriesReport(Struct, frozen=True, kw_only=True):

@@ -22,8 +22,7 @@ from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRequestRejected
-from memorist.models.fused_operators import fuse_operators
-from memorist.models.integer_matmul import convert_to_integer_matmul
+from memorist.models.onnx_operators import convert_to_integer_matmul, fuse_operators
 from memorist.models.onnx_protobuf import rewrite_graph
 from memorist.platforms.process_hooks import run_in_forked_children
 from memorist.ports import TextAndWordVectors

@@ -1,5 +1,5 @@
-"""The raw memory that stage one produces of a session: values, rendering, and parsing of text by a
-model or a user. Pure.
+"""The raw memory that stage one produces of a session: values, rendering, parsing of text by a
+model or a user, and removal of secrets and of orders that no user gave. Pure.
 
 The layout is the published one (Codex): a header, then one block per task with four
 lists. What memorist adds stands where a reader of that layout ignores it: a line `scope:` per task,
@@ -23,6 +23,9 @@ from memorist.core.front_matter import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import to_printable_line
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.safety.prompt_injection import find_injection_rules
+from memorist.safety.secrets import redact
 
 TaskOutcome = Literal["success", "partial", "uncertain", "fail"]
 ClaimScope = Literal["global", "repository", "directory"]
@@ -386,3 +389,23 @@ def _parse_bullet(text: str) -> MemoryBullet:
     return MemoryBullet(
         text=text[found.start(2) :], proof=proof, scope=scope, date=date, evidence=rest
     )
+
+
+# Removing secrets, scaffold and orders that the users of a session did not give from what stage
+# one keeps. Pure.
+
+
+def clean_raw_memory(memory: RawMemory) -> RawMemory:
+    """Return the memory without secrets and scaffold, and without entries in which tools or agents
+    try to give orders (SF-1 to SF-3).
+    """
+    return normalize_raw_memory(memory, clean_raw_memory_line, _may_stand)
+
+
+def clean_raw_memory_line(text: str) -> str:
+    """Return one line without secrets and scaffold."""
+    return redact(neutralize_markup(to_printable_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
+
+
+def _may_stand(bullet: MemoryBullet) -> bool:
+    return bullet.proof == "said" or not find_injection_rules(bullet.text)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import convert_epoch_to_utc_datetime
-from memorist.store.extract_rows import RolloutExtract
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 RAW_MEMORIES_FILE = "raw_memories.md"
 SUMMARIES_FOLDER = "rollout_summaries/"
@@ -292,3 +292,23 @@ def _encode(text: str) -> bytes:
 
 def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+# Restore stage one's extracts from stage two's files after the database was lost. Pure.
+
+
+def select_recoverable_extracts(found: Iterable[RolloutExtract]) -> tuple[StoredExtract, ...]:
+    """Return the extracts that files hold as database rows: the newest of each session, in order
+    of thread ids, and none without either text.
+    """
+    newest: dict[str, RolloutExtract] = {}
+    for each in found:
+        if (
+            each.thread
+            and not each.is_empty
+            and (each.thread not in newest or newest[each.thread].updated < each.updated)
+        ):
+            newest[each.thread] = each
+    return tuple(
+        StoredExtract(extracted=newest[thread], selected=True) for thread in sorted(newest)
+    )

@@ -1,9 +1,10 @@
-"""Where a claim applies: the folder and repository of its session, and the groups of a handbook.
-Pure.
+"""Where a claim applies: the folder and repository of its session, its scope there, and the groups
+of a handbook. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -11,7 +12,12 @@ from msgspec import Struct
 
 from memorist.rollouts.handbook import EVERYWHERE, UNKNOWN_GROUP
 from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, ClaimScope
+from memorist.rollouts.removed_worktrees import (
+    extract_codex_repository_name,
+    extract_worktree_repository,
+)
 from memorist.store.extract_rows import RolloutExtract
+from memorist.store.rollout_rows import Rollout
 
 
 class SessionLocation(Struct, frozen=True, kw_only=True):
@@ -89,3 +95,23 @@ def group_applies_at_location(
             for folder in folders
         )
     return bool(location.cwd) and any(is_path_inside(location.cwd, folder) for folder in folders)
+
+
+# Where the lessons of a session hold (RO-7): in its repository or folder, and everywhere only
+# where the user said so. Pure.
+
+
+def get_project_name(thread: Rollout) -> str:
+    """Return the project's name: the last part of its root, for a worktree that of its
+    repository.
+    """
+    root = thread.repository or thread.cwd
+    path = extract_worktree_repository(root) or root
+    return extract_codex_repository_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
+
+
+def choose_repository_or_directory_scope(thread: Rollout) -> ClaimScope:
+    """Return the repository scope, or the folder scope for a folder that belongs to none."""
+    if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch:
+        return "directory"
+    return "repository"

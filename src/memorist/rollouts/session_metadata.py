@@ -22,7 +22,7 @@ from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.host_markup import put_typed_text_before_pastes
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
 from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
-from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
+from memorist.rollouts.raw_memory import clean_raw_memory_line
 from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400

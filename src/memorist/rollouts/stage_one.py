@@ -17,8 +17,7 @@ from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoToolsP
 from memorist.models.own_network_servers import is_model_on_own_network
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, discover_window
-from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, RawMemory
-from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
+from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, RawMemory, clean_raw_memory_line
 from memorist.rollouts.session_evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceBySpeaker,

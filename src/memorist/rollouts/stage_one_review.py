@@ -33,7 +33,6 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.lesson_scope import choose_repository_or_directory_scope
 from memorist.rollouts.message_task_effect import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -42,11 +41,11 @@ from memorist.rollouts.raw_memory import (
     UNKNOWN_FOLDER,
     MemoryBullet,
     RawMemoryTask,
+    clean_raw_memory,
     normalize_raw_memory,
     parse_raw_memory,
 )
-from memorist.rollouts.raw_memory_cleaning import clean_raw_memory
-from memorist.rollouts.session_location import is_path_inside
+from memorist.rollouts.session_location import choose_repository_or_directory_scope, is_path_inside
 from memorist.rollouts.stage_one_answer import StageOneAnswer
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,

@@ -32,7 +32,13 @@ from memorist.forks.fork_spec import (
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.rollouts.accepted_folder_state import AcceptedFolderState
-from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.folder_changes import (
+    PendingFolderChange,
+    apply_recorded_folder_change,
+    compare_folders,
+    record_pending_folder_change,
+    render_difference,
+)
 from memorist.rollouts.forgotten_claims import ForgottenClaimsReader
 from memorist.rollouts.hand_edits import ParsedHandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
@@ -43,11 +49,6 @@ from memorist.rollouts.handbook_review import (
     review_model_handbook_edits,
 )
 from memorist.rollouts.job_worker import retry_while_server_is_away
-from memorist.rollouts.pending_folder_change import (
-    PendingFolderChange,
-    apply_recorded_folder_change,
-    record_pending_folder_change,
-)
 from memorist.rollouts.rollout_folder import (
     MemoryFolderContents,
     is_existing_folder,

@@ -20,7 +20,6 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.lesson_scope import choose_repository_or_directory_scope, get_project_name
 from memorist.rollouts.message_task_effect import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -30,16 +29,21 @@ from memorist.rollouts.raw_memory import (
     RawMemory,
     RawMemoryTask,
     TaskOutcome,
+    clean_raw_memory,
+    clean_raw_memory_line,
     render_bullet_proof_tag,
     render_session_raw_memory,
 )
-from memorist.rollouts.raw_memory_cleaning import clean_raw_memory, clean_raw_memory_line
 from memorist.rollouts.session_evidence import render_line_number
 from memorist.rollouts.session_lessons import (
     COMMANDS_SECTION,
     CORRECTED_PREFIX,
     SessionLesson,
     choose_lessons,
+)
+from memorist.rollouts.session_location import (
+    choose_repository_or_directory_scope,
+    get_project_name,
 )
 from memorist.rollouts.structural_task_log import (
     SHIPPING,

@@ -37,12 +37,12 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import is_interruption_notice
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
-from memorist.rollouts.accepted_proposals import find_agreed_proposal
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
 from memorist.rollouts.message_task_effect import (
     MAX_LASTING_CHARACTERS,
     MessageTaskEffect,
     classify_effect_on_task,
+    find_agreed_proposal,
     find_habit_and_decision_sentences,
     may_hold_in_later_sessions,
 )

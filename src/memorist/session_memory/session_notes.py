@@ -73,7 +73,7 @@ from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists, read_json_if_valid
 from memorist.store.home_layout import Layout
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
+from memorist.transcript_analysis.answer_check import build_fork_line_check
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 NOTES_LABEL = "session_memory"

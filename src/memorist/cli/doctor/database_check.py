@@ -10,8 +10,12 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report_fault
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    repair_or_report_fault,
+)
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format

@@ -12,8 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from memorist.auto_memory.merge_conflict import is_conflicted_copy
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    put_file_aside,
+    repair_or_report_fault,
+)
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
 from memorist.platforms.file_locks import find_folder_locking_problem

@@ -7,8 +7,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
@@ -26,13 +29,47 @@ from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsi
 from memorist.hooks.hook_client import find_hooks_folder
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, map_own_hooks_by_event
 from memorist.hooks.hook_event import CLIENTS, Client
-from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.hooks.hook_install import HookInstaller
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing
 from memorist.store.home_layout import BESIDE_HOOKS
+
+# Reading the log of hooks that gave no response. Pure.
+
+
+class HookFailure(Struct, frozen=True):
+    """One hook that gave no response."""
+
+    at: float
+    """Seconds since the epoch."""
+    event: str
+    why: str
+
+
+def parse_hook_failures(text: str, since: float) -> list[HookFailure]:
+    """Parse the failures from `since` on, oldest first; truncated lines are skipped."""
+    found = []
+    for line in text.splitlines():
+        parts = line.split("\t")
+        try:
+            at = float(parts[0])
+        except ValueError:
+            continue
+        if len(parts) == 4 and at >= since:
+            found.append(HookFailure(at, parts[1], parts[3]))
+    return found
+
+
+def describe_hook_failures(failures: Sequence[HookFailure]) -> list[str]:
+    """The distinct reasons with their counts, most frequent first."""
+    counted = Counter((each.event, each.why) for each in failures)
+    return [
+        f"{event or 'before any event'}, {count:,} {'time' if count == 1 else 'times'}: {why}"
+        for (event, why), count in counted.most_common()
+    ]
+
 
 DAY_SECONDS = 86_400.0
 MAX_REASONS = 5

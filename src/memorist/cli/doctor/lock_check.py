@@ -10,8 +10,13 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    put_file_aside,
+    repair_or_report_fault,
+)
 from memorist.dream.dream_lock import STALE_LOCK_SECONDS, is_lock_holder_alive, parse_lock_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks

@@ -21,9 +21,13 @@ from memorist.auto_memory.memory_manifest import (
 from memorist.auto_memory.merge_conflict import has_merge_conflict, is_conflicted_copy
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_team_path
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    repair_or_report_fault,
+)
 from memorist.cli.doctor.database_check import open_read_only
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file

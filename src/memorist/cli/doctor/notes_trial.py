@@ -23,8 +23,7 @@ from memorist.session_memory.notes_prompt import build_notes_form
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_sections
-from memorist.transcript_analysis.answer_check import CoveredLineDetector
-from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
+from memorist.transcript_analysis.answer_check import CoveredLineDetector, build_fork_line_check
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 from memorist.transcript_analysis.transcript_ledger import SessionActions, TranscriptLedger
 

@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    put_file_aside,
+    repair_or_report_fault,
+)
 from memorist.cli.doctor.database_check import open_read_only
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.core.plural import pluralize
-from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.rollout_summaries import parse_extract_files
+from memorist.rollouts.rollout_summaries import parse_extract_files, select_recoverable_extracts
 from memorist.rollouts.session_sources import load_skipped_files
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import insert_missing_extracts

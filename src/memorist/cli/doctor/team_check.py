@@ -15,8 +15,13 @@ from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_location import read_project_record
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.command_environment import read_environment
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    put_file_aside,
+    repair_or_report_fault,
+)
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.core.json_decoding import decode_json
 from memorist.core.plural import pluralize

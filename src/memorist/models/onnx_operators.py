@@ -1,4 +1,5 @@
-"""Has an ONNX model multiply by its 8-bit weights as they are, as integers.
+"""Has an ONNX model multiply by its 8-bit weights as they are, as integers, and compute attention
+and activation by one operator each.
 
 The packaged model stores its weights in 8 bits, but makes floats of them before each product, so
 that it computes no faster than with floats. Each such product is replaced by ONNX's own pair for
@@ -10,7 +11,7 @@ retrieval stays the same (docs/ranking.md). Pure but for numpy, which comes with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,7 @@ from memorist.models.onnx_protobuf import (
     GRAPH_INITIALIZER,
     GRAPH_NODE,
     NODE_OUTPUT,
+    RUNTIME_OPERATORS,
     TENSOR_NAME,
     TENSOR_RAW,
     Fields,
@@ -116,3 +118,54 @@ def _drop_last_bit(tensor: bytes, weights: set[str], scales: set[str]) -> bytes:
         else:
             changed.append((number, value))
     return write_fields(changed)
+
+
+# Has an ONNX model compute its attention and its activation by one operator each.
+
+ATTENTION_HEADS = 12
+"""Of all-MiniLM-L6-v2; each has 32 of its 384 numbers."""
+
+_Path = Sequence[tuple[str, int]]
+"""Operators from a value back to what it is computed from: each with the number of the input that
+is followed.
+"""
+
+_SPLIT_HEADS: _Path = (("Transpose", 0), ("Reshape", 0))
+_JOINED: _Path = (("Reshape", 0), ("Transpose", 0))
+_PRODUCT: _Path = (*_JOINED, ("MatMul", 0), ("Where", 2), ("Softmax", 0), ("Add", 0))
+_QUERY: _Path = (*_PRODUCT, ("MatMul", 0), ("Mul", 0), *_SPLIT_HEADS)
+_KEY: _Path = (*_PRODUCT, ("MatMul", 1), ("Mul", 0), ("Reshape", 0), *_SPLIT_HEADS, *_SPLIT_HEADS)
+_VALUE: _Path = (*_JOINED, ("MatMul", 1), *_SPLIT_HEADS)
+_GELU: _Path = (("Mul", 1), ("Mul", 1), ("Add", 0), ("Erf", 0), ("Div", 0))
+
+
+def fuse_operators(graph: Fields) -> Fields:
+    """Return the ONNX graph with one operator for each attention and each activation that it
+    computes by several. Only for texts without padding: the attention looks at all tokens.
+    """
+    producers = find_producers(graph)
+    fused: Fields = []
+    for number, value in graph:
+        node = read_fields(as_bytes(value)) if number == GRAPH_NODE else []
+        outputs = read_texts_of_field(node, NODE_OUTPUT)
+        fused.append((number, (outputs and _fuse(producers, outputs[0])) or value))
+    return fused
+
+
+def _fuse(producers: Mapping[str, Fields], output: str) -> bytes:
+    """The operator that computes this at once; empty where there is none."""
+    inputs = [_trace(producers, output, path) for path in (_QUERY, _KEY, _VALUE)]
+    if all(inputs):
+        heads = {"num_heads": ATTENTION_HEADS}
+        return build_node("MultiHeadAttention", inputs, [output], heads, RUNTIME_OPERATORS)
+    activated = _trace(producers, output, _GELU)
+    if activated and activated == get_inputs_of_producer(producers, output, "Mul", 2)[0]:
+        return build_node("Gelu", [activated], [output], domain=RUNTIME_OPERATORS)
+    return b""
+
+
+def _trace(producers: Mapping[str, Fields], name: str, path: _Path) -> str:
+    """What `name` is computed from along the path; empty where other operators compute it."""
+    for operator, at in path:
+        name = get_inputs_of_producer(producers, name, operator, at + 1)[at]
+    return name
