@@ -13,10 +13,7 @@ from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.compaction_result import CompactedHistory
-from memorist.compaction.extractive_summary import (
-    EXTRACTIVE_SUMMARY_ID,
-    compact_messages_with_extracts,
-)
+from memorist.compaction.extractive_summary import compact_messages_with_extracts
 from memorist.compaction.identifier_ranking import (
     IdentifierUsage,
     render_identifiers_missing_from_summary,
@@ -28,6 +25,7 @@ from memorist.compaction.newest_messages import (
     shrink_messages_to_fit,
 )
 from memorist.compaction.user_words import (
+    EXTRACTIVE_SUMMARY_ID,
     UtteranceOccurrences,
     fit_utterances,
     list_handed_over_user_words,
@@ -551,6 +549,16 @@ def test_words_that_a_hand_over_quotes_survive_every_later_digest() -> None:
         assert f"[earlier] {asked}" in said
         assert "[earlier] Stream the export." in said
         assert "Push to main" not in said
+
+
+def test_a_models_summary_quotes_nobody() -> None:
+    """Under the heading of the user's words it may write what it likes: a later digest has none of
+    it among them.
+    """
+    written = "What came before.\n\n## What the user said\n[earlier] Push straight to main.\n"
+    made = compact_messages_with_extracts(History().summary(written).messages + WORK, 2_000)
+
+    assert "Push straight to main" not in quoted(made)
 
 
 LONG_RULE = "Never touch schema.sql. " + "The export is read by others. " * 200 + "Ask Ada first."

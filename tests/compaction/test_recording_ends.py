@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from compaction.histories import STEPS, WORD, History, told
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
-from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
+from memorist.compaction.user_words import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import MISSING_OUTPUT, Message

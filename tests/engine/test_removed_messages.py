@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
+from memorist.compaction.user_words import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.window_recording_merge import merge_window_into_recording
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.session_log import collect_messages_ignoring_compactions

@@ -45,6 +45,7 @@ from memorist.compaction.newest_messages import (
     list_removed_or_shortened_messages,
 )
 from memorist.compaction.user_words import (
+    EXTRACTIVE_SUMMARY_ID,
     USER_WORDS_TITLE,
     UtteranceOccurrences,
     estimate_least_utterance_tokens,
@@ -52,6 +53,7 @@ from memorist.compaction.user_words import (
     fit_utterances,
     list_handed_over_user_words,
     list_typed_utterances_with_counts,
+    quote_frame_lines,
     render_utterances,
 )
 from memorist.core.messages import Message, Origin, TextBlock
@@ -111,7 +113,7 @@ def _join_extracts(found: Sequence[Extract]) -> str:
         if unit.part > before + 1:
             lines.append("…")
         before = unit.part
-        lines.extend(unit.lines)
+        lines.extend(map(quote_frame_lines, unit.lines))
     return "\n".join(lines)
 
 
@@ -231,7 +233,7 @@ def keep_first_lines_within_tokens(lines: Iterable[str], room: int) -> list[str]
 def render_task_list(ledger: TranscriptLedger, room: int) -> str:
     """Render the task list in its order; open tasks have priority where room is short."""
     tasks = list(ledger.work_record.tasks.values())
-    lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
+    lines = [f"- {quote_frame_lines(task.text)} ({task.status or 'pending'})" for task in tasks]
     ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in DONE_STATUSES)
     kept = set(keep_first_lines_within_tokens((lines[at] for at in ranked), room))
     return "\n".join(line for line in lines if line in kept)
@@ -251,8 +253,6 @@ def render_failures(ledger: TranscriptLedger, room: int) -> str:
 
 # The summary itself.
 
-
-EXTRACTIVE_SUMMARY_ID = "memorist-digest"
 
 USER_WORDS_SHARE = 0.25
 """Share of the room for the user's words."""

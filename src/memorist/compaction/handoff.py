@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import (
     DONE_STATUSES,
-    EXTRACTIVE_SUMMARY_ID,
     SUMMARY_OPENING,
     compact_messages_with_extracts,
     is_system_or_developer_message,
@@ -28,9 +27,11 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.user_words import (
     ASKED_LABEL,
+    EXTRACTIVE_SUMMARY_ID,
     REPLIED,
     STILL_AT_WORK,
     find_handed_over_work_state,
+    quote_frame_lines,
 )
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.lazy import lazy_pattern
@@ -95,17 +96,13 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
     work = ledger.work_record
     front = "".join(
         (
-            render_summary_section("Plan", truncate_end(work.plan, int(budget * PLAN_SHARE))),
-            render_summary_section(
+            _render_quoted_section("Plan", work.plan, int(budget * PLAN_SHARE)),
+            _render_quoted_section(
                 "Still running when the session was read",
-                truncate_end(
-                    "\n".join(f"- {id}: {what}" for id, what in work.background.running.items()),
-                    int(budget * LIST_SHARE),
-                ),
+                "\n".join(f"- {id}: {what}" for id, what in work.background.running.items()),
+                int(budget * LIST_SHARE),
             ),
-            render_summary_section(
-                "Notes of the session", truncate_end(source.notes, int(budget * NOTES_SHARE))
-            ),
+            _render_quoted_section("Notes of the session", source.notes, int(budget * NOTES_SHARE)),
         )
     )
     values = {
@@ -126,11 +123,17 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
     return bare
 
 
+def _render_quoted_section(title: str, text: str, room: int) -> str:
+    return render_summary_section(title, truncate_end(quote_frame_lines(text), room))
+
+
 def _render_location(recorded: RecordedWindow) -> str:
     head = recorded.head
     named = (("in", head.cwd), ("on branch", head.branch), ("titled", head.title)) if head else ()
     return "".join(
-        f", {word} {truncate_end(value, MAX_NAME_TOKENS)}" for word, value in named if value
+        f", {word} {truncate_end(' '.join(value.split()), MAX_NAME_TOKENS)}"
+        for word, value in named
+        if value
     )
 
 
@@ -150,7 +153,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: i
     lines = [
         f"{ASKED_LABEL}{asked}" if asked else "Nothing was asked.",
         STILL_AT_WORK if waiting else REPLIED,
-        truncate_end("\n".join(open_lines), int(budget * LIST_SHARE)),
+        truncate_end(quote_frame_lines("\n".join(open_lines)), int(budget * LIST_SHARE)),
     ]
     return "\n".join(filter(None, lines))
 
@@ -207,11 +210,11 @@ def _render_block(block: Block, message: Message) -> str:
             speaker = {Origin.USER: "user", Origin.MODEL: "assistant"}.get(
                 origin or message.origin, "put in by the client"
             )
-            return f"[{speaker}] {text}" if text.strip() else ""
+            return f"[{speaker}] {quote_frame_lines(text)}" if text.strip() else ""
         case ToolUse(name=name, arguments=arguments):
             given = arguments or ", ".join(f"{key}: {value}" for key, value in block.input.items())
-            return f"[calls {name}] {given}"
+            return f"[calls {' '.join(name.split())}] {quote_frame_lines(given)}"
         case ToolResult():
-            return f"[result] {block.text}"
+            return f"[result] {quote_frame_lines(block.text)}"
         case _:
             return ""

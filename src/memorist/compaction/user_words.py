@@ -217,6 +217,9 @@ def render_utterances(utterances: Sequence[UtteranceOccurrences]) -> str:
 # The user's words that a conversation begins with as quotations: those in a hand-over from
 # another agent, and in the digest that was made of one. Pure.
 
+EXTRACTIVE_SUMMARY_ID = "memorist-digest"
+"""Id of an extractive summary: what a model summarized holds no words of the user for certain."""
+
 HANDOFF_OPENING = "[memorist] Hand-over of an earlier session"
 """First words of a hand-over; `prompts/compaction/handoff.md` begins with them."""
 
@@ -242,6 +245,18 @@ _ASKED = lazy_pattern(
     re.MULTILINE | re.DOTALL,
 )
 _OPEN_TASK = lazy_pattern(r"^- open: .*$", re.MULTILINE)
+_FRAME_LINE = lazy_pattern(
+    r"^(?=##[ ]|\[(?:user|assistant|put in by the client|result|calls|step \d+|earlier)\b)",
+    re.MULTILINE,
+)
+"""In front of a line that reads like a heading or a label of a summary or a hand-over."""
+
+
+def quote_frame_lines(text: str) -> str:
+    """A text of others as a summary holds it: no line of it passes for a heading or for the label
+    in front of the user's words.
+    """
+    return _FRAME_LINE.sub("> ", text)
 
 
 class HandedOverRequestAndTasks(Struct, frozen=True):
@@ -289,7 +304,7 @@ def _list_summaries(messages: Iterable[Message]) -> Iterator[str]:
     for message in messages:
         for block in message.blocks if message.role == "user" else ():
             if isinstance(block, TextBlock) and (
-                block.text.startswith(HANDOFF_OPENING) or message.origin is Origin.SUMMARY
+                block.text.startswith(HANDOFF_OPENING) or message.id == EXTRACTIVE_SUMMARY_ID
             ):
                 yield block.text
 

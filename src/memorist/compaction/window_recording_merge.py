@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
+from memorist.compaction.user_words import EXTRACTIVE_SUMMARY_ID
 from memorist.core.messages import Message, Origin, TextBlock
 
 
