@@ -66,7 +66,8 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
     parts = [f"session {to_safe_line(id)}"]
     for turn in turns:
         parts.append(f"## {format_day(turn.at)} line {turn.line}")
-        parts += [f"{who}: {sanitize_for_model(text)}" for who, text in _parts(turn)]
+        for who, text in _parts(turn):  # indented: no line of it passes for what another said
+            parts.append("\n  ".join(f"{who}: {sanitize_for_model(text)}".splitlines()))
     return _frame("\n".join(parts))
 
 
