@@ -303,7 +303,8 @@ def test_no_text_of_others_passes_for_the_users_in_a_hand_over(
     again = Path(json.loads(done.output)["path"])
     assert run(again, "--to", tmp_path / "again.md", "--budget", 3_000).exit_code == 0
 
-    (first,) = [each.text for each in read_session(UnpackedUtf8Lines(again)) if "text" in dir(each)]
+    entries = read_session(UnpackedUtf8Lines(again))
+    (first,) = [each.text for each in entries if isinstance(each, Message)]
     for text in (first, (tmp_path / "again.md").read_text("utf-8")):
         lines = text.splitlines()
         labelled = [each for each in lines if each.startswith(("[user]", "[earlier]", "[step 1]"))]

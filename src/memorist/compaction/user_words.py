@@ -246,7 +246,8 @@ _ASKED = lazy_pattern(
 )
 _OPEN_TASK = lazy_pattern(r"^- open: .*$", re.MULTILINE)
 _FRAME_LINE = lazy_pattern(
-    r"^(?=##[ ]|\[(?:user|assistant|put in by the client|result|calls|step \d+|earlier)\b)",
+    r"(?:^|(?<=[\r\v\f\x85\u2028\u2029]))"
+    r"(?=##[ ]|\[(?:user|assistant|put in by the client|result|calls|step \d+|earlier)\b)",
     re.MULTILINE,
 )
 """In front of a line that reads like a heading or a label of a summary or a hand-over."""

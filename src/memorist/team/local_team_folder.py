@@ -4,7 +4,7 @@ be a file here (TM-3, TM-4).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ from memorist.team.shared_memory_form import (
     find_sharing_problem,
     to_shared_text,
 )
-from memorist.team.shared_names import find_shared_name_problem
+from memorist.team.shared_names import SharedNames, find_shared_name_problem
 
 # Collect what a pull is about to write, name by name. Pure.
 
@@ -131,6 +131,7 @@ class ProjectTeamFolderReader:
         found = LocalTeamSnapshot()
         reviewed = self._memory.reviewed_digests()
         staying = []
+        names = SharedNames()
         before, self._read = self._read, {}
         for head in self._memory.headers():
             if not is_team_path(head.path):
@@ -144,7 +145,8 @@ class ProjectTeamFolderReader:
             self._read[data] = text, checksum, why = before.get(data) or self._judge_file(data)
             if head.doubts and head.content_digest not in reviewed:
                 why = why or f"it is withheld: {'; '.join(head.doubts)}"
-            why = why or find_shared_name_problem(key, found.hashes)
+            why = why or find_shared_name_problem(key, names)
+            names.add(key)
             found.data[key], found.texts[key], found.hashes[key] = data, text, checksum
             if why:
                 staying.append(UnshareableMemory(key, why))
@@ -168,7 +170,7 @@ class ProjectTeamFolderReader:
             text = data.decode("utf-8", "surrogateescape")
         return text, compute_text_checksum(text), why
 
-    def find_shared_name_problem(self, key: str, present: Collection[str]) -> str:
+    def find_shared_name_problem(self, key: str, present: SharedNames) -> str:
         """Return why a remote name cannot be a file here; empty if it can.
 
         It is checked again when the file is written.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from memorist.auto_memory.memory_changes import find_memory_path_problem
@@ -26,11 +26,29 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _PATH_SIGNS = ("..", "/", "\\", "\0")
 
 
-def find_shared_name_problem(key: str, present: Collection[str] = ()) -> str:
-    """Return why a name is not valid for a shared memory, in one sentence; empty if it is.
-
-    `present` are existing names: one that looks the same, or differs only in case or Unicode form,
+class SharedNames:
+    """Existing names: one that looks the same as another, or differs only in case or Unicode form,
     would be the same file elsewhere.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._by_folded_form: dict[str, set[str]] = {}
+        for each in names:
+            self.add(each)
+
+    def add(self, key: str) -> None:
+        """One more."""
+        self._by_folded_form.setdefault(fold_name_for_collisions(key), set()).add(key)
+
+    def holds_another_like(self, key: str) -> bool:
+        """Whether another name would be the same file."""
+        found = self._by_folded_form.get(fold_name_for_collisions(key), set())
+        return not found <= {key}
+
+
+def find_shared_name_problem(key: str, present: SharedNames | None = None) -> str:
+    """Return why a name is not valid for a shared memory, beside those that are present, in one
+    sentence; empty if it is.
     """
     checks = (
         _null_problem,
@@ -42,7 +60,9 @@ def find_shared_name_problem(key: str, present: Collection[str] = ()) -> str:
         _visibility_problem,
     )
     found = next((why for check in checks if (why := check(key))), "")
-    return found or _collision_problem(key, present)
+    if not found and present is not None and present.holds_another_like(key):
+        return "Another name differs only in case or form."
+    return found
 
 
 def _null_problem(key: str) -> str:
@@ -106,13 +126,6 @@ def _visibility_problem(key: str) -> str:
     if has_misleading_name(key):
         return "The name holds signs that cannot be seen."
     return "The name holds what looks like a secret." if find_secrets(key) else ""
-
-
-def _collision_problem(key: str, present: Collection[str]) -> str:
-    mine = fold_name_for_collisions(key)
-    if any(other != key and fold_name_for_collisions(other) == mine for other in present):
-        return "Another name differs only in case or form."
-    return ""
 
 
 def fold_name_for_collisions(key: str) -> str:

@@ -49,6 +49,7 @@ from memorist.team.shared_memory_form import (
     compute_text_checksum,
     to_shared_text,
 )
+from memorist.team.shared_names import SharedNames
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
@@ -236,14 +237,16 @@ class TeamSync:
         """
         fit: dict[str, str] = {}
         refused = []
+        names = SharedNames(local.hashes)
         for key in sorted(look.checksums):
-            problem = self._local.find_shared_name_problem(key, (*fit, *local.hashes))
+            problem = self._local.find_shared_name_problem(key, names)
             if not problem and look.sizes.get(key, 0) > self._settings.entry_bytes:
                 problem = f"It has more than {self._settings.entry_bytes:,} bytes."
             if problem:
                 refused.append((key, problem))
             else:
                 fit[key] = look.checksums[key]
+                names.add(key)
         return fit, refused
 
     @staticmethod
