@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
+from benchmarks.report import BenchResult, BenchRow
 from memorist.errors import UsageError
 from memorist.rollouts.job_worker import (
     MultiMachineWorkerIntervals,
@@ -34,8 +34,6 @@ SESSIONS = 48
 AT_ONCE = 2
 LATENCY = 1.0
 """Seconds of the model."""
-
-PICTURE = Path("docs/pictures/workers.svg")
 _SETTINGS = RolloutsSettings(running=AT_ONCE * max(WORKERS))
 _LIMIT = 300
 
@@ -59,28 +57,6 @@ def measure(data: Path) -> BenchResult:
             *rows,
             BenchRow(f"{WORKERS[-1]} workers against one", gain, "times", "at least 3", gain >= 3),
         ),
-    )
-
-
-def draw_workers_chart(seconds: Sequence[float]) -> str:
-    """The picture for docs/workers.md."""
-    bars = tuple(
-        Bar(
-            f"{count} {'worker' if count == 1 else 'workers'}",
-            60 * SESSIONS / each,
-            f"{60 * SESSIONS / each:.0f} a minute ({each:.1f} s)",
-            count > 1,
-        )
-        for count, each in zip(WORKERS, seconds, strict=True)
-    )
-    below = (
-        f"{SESSIONS} sessions, {AT_ONCE} at a time in each worker, a model that takes "
-        f"{LATENCY:g} s; PostgreSQL 18 on the same machine"
-    )
-    return draw_bar_plot(
-        "Sessions extracted by workers that share a database",
-        below,
-        [Panel("Sessions a minute", bars)],
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
+from benchmarks.report import BenchResult, BenchRow
 from memorist.errors import RemoteChanged, RemoteError, UsageError
 from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
@@ -120,29 +120,6 @@ def latency_shares(seconds: Sequence[float]) -> list[tuple[str, float]]:
         return []
     cuts = statistics.quantiles(seconds, n=100)
     return [("half", cuts[49]), ("95 of 100", cuts[94]), ("99 of 100", cuts[98])]
-
-
-def draw_team_chart(heard: TeamTimings, seconds: float) -> str:
-    """The picture for docs/team.md."""
-    panels = [
-        Panel(
-            what,
-            tuple(
-                Bar(name, value, f"{1_000 * value:.0f} ms", name == "half")
-                for name, value in latency_shares(found)
-            ),
-        )
-        for what, found in (
-            ("A look, or a read", heard.reads),
-            ("A write, with its repetitions", heard.writes),
-        )
-    ]
-    did = f"{len(heard.reads):,} reads and {len(heard.writes):,} writes in {seconds:.0f} s"
-    return draw_bar_plot(
-        "One team server and many clients",
-        f"{CLIENTS} processes, {did}, {MEMORIES} memories, two shared cores",
-        panels,
-    )
 
 
 def run_clients(urls: Sequence[str], seconds: float) -> TeamTimings:

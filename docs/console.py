@@ -47,6 +47,7 @@ PLACEHOLDERS = (
     (re.compile(r"^  \d\d?\.\d\d  ", re.MULTILINE), "  2.83  "),
     (re.compile(r"\b\d+\.\d deviations"), "2.8 deviations"),
     (re.compile(r"\bin \d+ minutes\b"), "in 9 h"),
+    (re.compile(r"^key: [\w-]{43}$", re.MULTILINE), "key: 7Vq0…"),
     (re.compile(r"(handoff\.md): [\d,]+ tokens"), r"\1: 11,678 tokens"),  # it names paths
 )
 

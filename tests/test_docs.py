@@ -203,13 +203,21 @@ def test_each_package_says_what_stands_elsewhere() -> None:
             )
 
 
+def list_anchors(page: Path) -> set[str]:
+    """What a link may name behind `#`, as GitHub makes it of the headings of a page."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_documents_lead_somewhere() -> None:
-    """Relative links name files that exist."""
+    """Relative links name files that exist, and headings that stand in them."""
     broken = [
-        f"{path.name}: {target}"
-        for path in DOCUMENTS
-        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", path.read_text("utf-8"))
-        if not (path.parent / target).exists()
+        f"{path.name}: {file}#{anchor}"
+        for path in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+        for file, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", path.read_text("utf-8"))
+        if not (path.parent / file).exists()
+        or (anchor and anchor not in list_anchors(path.parent / file if file else path))
     ]
 
     assert not broken

@@ -8,17 +8,6 @@ import pytest
 
 from benchmarks import rollouts
 from benchmarks.report import BenchResult, BenchRow
-from benchmarks.rollouts_workers import draw_workers_chart
-
-
-def test_the_picture_tells_every_number_in_words_too() -> None:
-    """Readers of the text get what the bars show."""
-    text = draw_workers_chart([24.0, 12.0, 6.0])
-
-    assert (
-        "1 worker 120 a minute (24.0 s), 2 workers 240 a minute (12.0 s), 4 workers 480 a "
-        "minute (6.0 s)</desc>" in text
-    )
 
 
 def test_a_part_that_cannot_be_measured_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
