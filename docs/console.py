@@ -48,7 +48,7 @@ PLACEHOLDERS = (
     (re.compile(r"\b\d+\.\d deviations"), "2.8 deviations"),
     (re.compile(r"\bin \d+ minutes\b"), "in 9 h"),
     (re.compile(r"^key: [\w-]{43}$", re.MULTILINE), "key: 7Vq0…"),
-    (re.compile(r"(handoff\.md): [\d,]+ tokens"), r"\1: 11,678 tokens"),  # it names paths
+    (re.compile(r"(\.(?:md|jsonl): \d+,)\d{3} tokens"), r"\g<1>678 tokens"),  # it names paths
 )
 
 
@@ -139,7 +139,7 @@ def replace_what_differs(said: str, home: Path) -> str:
     said = (
         said.replace(program, "~/.local/bin/memorist")
         .replace(str(home), "~")
-        .replace(str(home).replace("/", "-").strip("-"), "home")
+        .replace(re.sub(r"\W|_", "-", str(home)).strip("-"), "home")
     )
     said = re.sub(r"\b[\w.-]*home-invoices-\w+", "home-invoices-1a2b3c4d", said)
     for pattern, placeholder in PLACEHOLDERS:

@@ -1,4 +1,4 @@
 """`memorist doctor`, a module for each group of checks.
 
-Elsewhere: what hooks log (`hooks.hook_failures`); the checks of what a session is shown (`safety`).
+Elsewhere: what hooks log (`hooks.hook_client`); the checks of what a session is shown (`safety`).
 """
