@@ -89,7 +89,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"|you (?:tend to|have (?:a|this) (?:bad )?(?:tendency to|habit of)) [^?]{4,}|no [\w-]+(?: [\w-]+)? ever(?: again)?\b[^?]*|you(?:['’]?re| are) (?:(?:always|constantly|again) \w+ing|over-?\w+ing|getting ahead|jumping to|rushing|guessing|assuming|hallucinating|inventing|making (?:things|stuff|it) up|hard-?\s?coding)\b[^?]*)",
     ),
     define_question_correction_pattern(
-        r"(?P<text>why (?:did|would|have) you [^?]{3,60}\b(?:without|again|behind my back|when i (?:said|told|asked))\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with|in) |because of |due to )?"
+        r"(?P<text>why (?:did|would|have) you [^?]{3,60}\b(?:without|again|behind my back)\b.*|why (?:did|do|would|have|are|is|was|were)\b[^?]{3,80}\b(?:when|if|although|though|after) i(?:['’]ve| have)? (?:already |clearly |explicitly |just |only )*(?:said|told|asked|wanted)\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with|in) |because of |due to )?"
         r"your (?:own )?(?:sandbox|environment|container|network|proxy|shell|tool|permission|setup|machine|side|fault|end)\b.*)"
     ),
     # A reminder or a wish that is put as a question.
@@ -97,25 +97,18 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:but |and |so )*(?:did(?:n['’]?t| not)? (?:i|we|you) (?:not )?(?:(?:just|already|explicitly|clearly) )*(?:say|tell|ask|agree|decide|promise|settle)|have(?:n['’]?t)? i (?:not )?(?:already |just )*(?:told|said|asked)"
         r"|what did i (?:just )?(?:say|tell you) about|how (?:many times|often) (?:do|did|have|must|should) i|(?:what|which) part of|should(?:n['’]?t| not) you (?:not )?(?:(?:be|have) )?\w{3,}\b.*\b(?:before|first|instead|rather)\b"
         r"|(?:can|could|would|will) (?:you|u) (?:please |pls |kindly )*(?:(?:stop|quit) (?!the\b|it\b)\w+ing\b|(?:always|never|only) \w|not (?!find|see|access|open|read|connect|reach|just)\w+ [^?]*\b(?:unless|without|until|every|each|any\w*|all)\b)"
-        r"|wie oft (?:muss|soll|habe?) ich|hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt|(?:kannst|könntest) du (?:bitte )?(?:aufhören|nicht (?:immer|ständig|mehr)|nie|immer)"
-        r"|combien de fois (?:dois|faut|je|vais)|(?:est-ce que )?je n['’]avais pas (?:\w+ )?dit|(?:peux-tu|pourrais-tu|tu peux|tu pourrais) (?:s['’]il te plaît )?(?:arrêter de|ne (?:plus|jamais|pas toujours)|toujours)"
-        r"|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no te (?:dije|había dicho|he dicho)|(?:¿)?(?:puedes|podrías) (?:por favor )?(?:dejar de|no volver a|siempre|nunca)"
-        r"|quantas vezes (?:eu )?(?:tenho|preciso|vou|te)|(?:eu )?não (?:te )?(?:disse|falei|pedi) (?:para|pra|que)|(?:você )?(?:pode|poderia) (?:por favor )?(?:parar de|sempre|nunca|não .{2,40} mais)"
-        r"|сколько раз (?:мне|я|можно)|разве я не (?:говорил|просил|сказал)|(?:можешь|мог бы) (?:пожалуйста )?(?:больше не|перестать|всегда|никогда))\b.+"
-        r"|(?:我)?(?:不是|难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|(?:能|可)不(?:能|可以)(?:别|不要)(?:再|总|老).+|.{2,40}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?)[？?]?$|.{2,40}(?:のを|は)やめて(?:くれ|もらえ|いただけ).*)"
+        r"|(?:hatten|haben) wir (?:(?:das|es|uns|doch) )*nicht [^?]*(?:gesagt|vereinbart|ausgemacht|abgemacht|geeinigt|entschieden|beschlossen|besprochen)|(?:warum|wieso) [^?]*\b(?:obwohl|wenn) ich (?:\w+ )*(?:gesagt|gebeten)|wie oft (?:muss|soll|habe?) ich|hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt|(?:kannst|könntest) du (?:bitte )?(?:aufhören|nicht (?:immer|ständig|mehr)|nie|immer)"
+        r"|(?:est-ce qu['’])?(?:on|nous|je|j['’]) ?(?:n['’])?(?:avait|avais|avions|a|ai|avons) pas (?:\w+ )?(?:dit|décidé|convenu|demandé|parlé)|pourquoi [^?]*\b(?:alors que|si) j['’](?:ai|avais) (?:\w+ )?(?:dit|demandé)|combien de fois (?:dois|faut|je|vais)|(?:est-ce que )?je n['’]avais pas (?:\w+ )?dit|(?:peux-tu|pourrais-tu|tu peux|tu pourrais) (?:s['’]il te plaît )?(?:arrêter de|ne (?:plus|jamais|pas toujours)|toujours)"
+        r"|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no (?:te |lo )?(?:dije|dijimos|acordamos|quedamos|(?:había|habíamos|he|hemos) (?:\w+ )?(?:dicho|acordado|quedado|decidido|pedido|hablado))|(?:¿)?por qué [^?]*\bsi (?:ya )?te (?:dije|pedí|he dicho)|(?:¿)?(?:puedes|podrías) (?:por favor )?(?:dejar de|no volver a|siempre|nunca)"
+        r"|(?:a gente |nós )?(?:já )?não (?:combinamos|combinou|(?:tinha|tínhamos|havia|havíamos) (?:\w+ )?(?:dito|combinado|falado|decidido|pedido))|por que [^?]*\b(?:se|quando) eu (?:já )?(?:te )?(?:pedi|disse|falei)|quantas vezes (?:eu )?(?:tenho|preciso|vou|te)|(?:eu )?não (?:te )?(?:disse|falei|pedi) (?:para|pra|que)|(?:você )?(?:pode|poderia) (?:por favor )?(?:parar de|sempre|nunca|não .{2,40} mais)"
+        r"|сколько раз (?:мне|я|можно)|(?:разве |вроде )?(?:мы|я)(?: же| вроде)? не (?:договарива\w+|договорил\w+|решил\w+|обсуждал\w+|говорил\w*|просил\w*|сказал\w*)|(?:почему|зачем) [^?]*\b(?:если|когда|хотя) я (?:\w+ )?(?:сказал|просил|говорил)\w*|(?:можешь|мог бы) (?:пожалуйста )?(?:больше не|перестать|всегда|никогда))\b.+"
+        r"|(?:我)?(?:不是|难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|(?:能|可)不(?:能|可以)(?:别|不要)(?:再|总|老).+|.{2,40}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?|(?:言い|決め|約束し)ませんでした(?:っけ|か)?)[？?]?$|.{2,40}(?:のを|は)やめて(?:くれ|もらえ|いただけ).*)"
     ),
     # What not, and what always: "nicht direkt auf main, immer über einen PR".
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:not|never|nicht|nie|pas|no|não|не) [^,?]{3,40}, (?:but |sondern |mais |sino |mas |а )?(?:always|only ever|immer|toujours|siempre|sempre|всегда) [^?]{4,}$"
         r"|for (?:anything|everything|any) [\w/ -]{2,40}?,? (?:please )?(?:always )?(?:ask|check with|tell|ping) me\b[^?]*|bei allem,? was [^?]{4,60} frag\w* mich\b[^?]*|pour tout ce qui [^?]{4,60} demande\S* [^?]*|para (?:todo|tudo) lo? ?que [^?]{4,60} preg[uú]nt\w* [^?]*)",
-    ),
-    # A ban with its reason: "no sudo, this is a shared machine".
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:(?:no|kein\w*|pas de|nada de|sin|sem|без|никаких) |pas d['’])(?!(?:problem\w*|worries|idea|need|way|wonder|rush|thanks?|wrong|luck|changes?|difference|errors?|output|results?|response|effect|one|longer|more|not|it|that|this|the|other|same|wait|sorry|es|son|é|está|tengo|sé|hay|puedo|funciona)\b)"
-        r"[a-zà-ÿа-я./+-]+(?: (?!is\b|are\b|was\b|in\b)[a-zà-ÿа-я./+-]+){0,2}\s?[,;–—]\s?(?:because |since |as )?(?:(?:this|that|it|we|i|they|people|others|other \w+(?: \w+)?|everyone|nobody|the \w+|our \w+|das|es|wir|ce|on|d['’]autres|c['’]est|la \w+|el \w+|hay|é|isso|tem|это|мы|там|у нас)(?:['’](?:s|re)|) ?(?:is|are|am|have|has|use|run|work|share|need|don['’]?t|never|only|always|ist|sind|haben|nutzen|est|sont|utilise\w*|trabaja\w*|usa\w*|um|una?|ein\w*|\w+ая|\w+ый|works?)?\b) [^?]{4,})",
-        unless=r".*\b(?:errors?|fails?|failed|broken|bugs?|breaks?|working|still|now|was|were|fehler|kaputt|geht nicht|erreur|falla|falha|ошибк\w*)\b",
     ),
     define_statement_pattern(
         "correction",

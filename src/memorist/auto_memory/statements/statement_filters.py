@@ -205,6 +205,18 @@ def name_forbidden_content(text: str) -> str:
     return "a judgement of a person" if is_judgement else ""
 
 
+_JOINT = lazy_pattern(r"[,;:–—]\s|\s-\s|\s(?:and|und|et|y|e|и) ", re.IGNORECASE)
+
+
+def find_clause_before_code_location(masked: str, start: int) -> tuple[int, int] | None:
+    """Where the clauses in front of one that says where something is in the code are; None where
+    nothing stands in front of it.
+    """
+    found = _DERIVABLE_FACT.search(masked, start)
+    ends = [each.start() for each in _JOINT.finditer(masked, start, found.start())] if found else []
+    return (start, ends[-1]) if ends else None
+
+
 _FORBIDDEN = (
     (_NAMED_SECRET, "a secret"),
     (_DERIVABLE_FACT, "what the code or its history shows"),

@@ -508,7 +508,7 @@ def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
     return (
         is_forbidden_in_memory(kept)
         or (is_question_or_supposition(kept) and not (each.may_ask or is_polite_request(masked)))
-        or is_task_bound(kept, include_hints=each.rejects_task_words)
+        or (not each.may_ask and is_task_bound(kept, include_hints=each.rejects_task_words))
     )
 
 

@@ -105,7 +105,9 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "correction",
         r"(?P<text>that['’]?s (?:the|an) (?:old|outdated|wrong) [\w ]{2,30}, (?:the (?:new|right|correct)|use|it['’]?s|we) .+)",
     ),
-    define_question_correction_pattern(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
+    define_question_correction_pattern(
+        r"(?P<text>isn['’]?t it (?:obvious|clear)\b.{0,20}\bthat .+)"
+    ),
     define_question_correction_pattern(
         r"(?P<text>(?:but )?why would (?:you|u) (?:ever\b|.*\b(?:any\w*|everything)\b).*)"
     ),
@@ -187,12 +189,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "rule",
         rf"(?P<text>{SOFTENERS}{USE} {THING},? (?:instead of|rather than|over|not) {NOT_NAMED}.+)",
         unless=ONE_PLACE,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:please |pls )+(?:{NEGATION}|never|always|stop|avoid) {NOT_NAMED}\w+ "
-        rf"{NOT_NAMED}.+)",
-        unless=r".*\b(?:yet|now|for now|again)\b",
     ),
     define_statement_pattern(
         "rule",
@@ -400,11 +396,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        rf"(?P<text>.{{8,120}}, so (?:please )?(?:{NEGATION}|never|always|only|avoid|keep|use|make sure)\b.+)",
-        unless=r".*\b(?:this|that) (?:time|one|file|pr|branch)\b",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>i(?:['’]d| would) (?:like|love|prefer|want) (?:you |it )(?:to|if) .+\b(?:always|never|every|each|first|all)\b.*)",
     ),
     define_statement_pattern(
@@ -427,7 +418,8 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)"
     ),
     define_question_correction_pattern(
-        r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )?(?:do|are|did) you (?:(?:keep|still|always|again|constantly)\b.+|\w+.*\bagain\b.*))"
+        r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )?(?:do|are|did) (?:you|u) (?:(?:keep|still|always|again|constantly)\b.+|\w+.*\bagain\b.*"
+        r"|(?<=are you )(?!(?:going|getting|seeing|showing|saying|thinking|suggesting|recommending|proposing)\b)\w+ing (?!to\b)\w.+))"
     ),
 )
 
@@ -578,11 +570,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule", r"(?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)"
     ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>n['’]?(?:e )?(?:ajoute|écris|utilise|crée|supprime|modifie|commite|pousse|mets)\w* (?:pas|jamais|plus)\b.+)",
-        unless=r".*\b(?:ici|maintenant|encore)\b",
-    ),
     # Spanish and Portuguese
     define_statement_pattern(
         "rule",
@@ -618,11 +605,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "correction", r"(?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)"
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:пожалуйста,? )?не (?:добавляй|пиши|используй|создавай|трогай|удаляй|меняй|коммить|пушь)(?:те)? .+)",
-        unless=r".*\b(?:здесь|сейчас|пока|эт\w+)\b",
     ),
     define_statement_pattern(
         "rule", r"(?P<text>будь(?:те)? (?:более )?(?:лаконич|крат|кратк)\w*.*)"

@@ -21,7 +21,9 @@ from memorist.auto_memory.statements.every_project_request import is_every_proje
 from memorist.auto_memory.statements.forget_requests import is_deletion_or_postponing_task
 from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
 from memorist.auto_memory.statements.plain_facts import classify_plain_fact
+from memorist.auto_memory.statements.reasoned_bans import is_ban_with_reason, states_reason
 from memorist.auto_memory.statements.statement_filters import (
+    find_clause_before_code_location,
     is_forbidden_in_memory,
     is_question_or_supposition,
     is_reported_speech,
@@ -72,6 +74,9 @@ NEVER_WAITS = -99.0
 
 NEIGHBOUR_SCORE_MARGIN = 0.1
 """How far below the threshold a sentence still waits together with its neighbour."""
+
+REASONED_BAN_SCORE = -1.5
+"""The score from which a ban with its reason waits: those that we collected lie above it. Our choice."""
 
 _LEANING = lazy_pattern(
     r"(?:(?:and|but|so|also|please|make|keep|do|apply|use|always|never)\s+)*"
@@ -224,9 +229,12 @@ def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
 
 
 def _score_with_its_clause(sentence: ProseSentence, typed: str) -> tuple[ProseSentence, float]:
-    """A sentence with its score, or what it states in front of a task."""
+    """A sentence with its score, or what it states in front of a task or of a place in the code."""
     score = _score_waiting(sentence, typed)
-    span = find_clause_before_task(sentence.masked, find_lead_in_end(sentence.masked))
+    start = find_lead_in_end(sentence.masked)
+    span = find_clause_before_task(sentence.masked, start) or find_clause_before_code_location(
+        sentence.masked, start
+    )
     if span is None or score >= 0:
         return sentence, score
     part = slice(*span)
@@ -244,29 +252,25 @@ def _score_with_its_clause(sentence: ProseSentence, typed: str) -> tuple[ProseSe
 def _score_waiting(sentence: ProseSentence, typed: str) -> float:
     """How likely a sentence is meant to last: from 0 on it waits."""
     waits = decide_by_rules(sentence, typed)
-    if waits is None:
-        return score_unconfirmed_sentence(list_lasting_feature_names(sentence, typed))
-    return 0.0 if waits else NEVER_WAITS
+    if waits is not None:
+        return 0.0 if waits else NEVER_WAITS
+    score = score_unconfirmed_sentence(list_lasting_feature_names(sentence, typed))
+    is_explained = REASONED_BAN_SCORE <= score < 0 and is_ban_with_reason(sentence)
+    return 0.0 if is_explained else score
 
 
 def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
     """Whether the rules let a sentence of a message wait; None where its score decides."""
+    if _states_nothing(sentence):
+        return False
     start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
-    if (
-        is_reported_speech(sentence.masked)
-        or HOLD.match(sentence.masked, start)
-        or is_forbidden_in_memory(masked)
-        or ROLE_PLAY.match(masked)
-        or is_every_project_request(sentence.masked)
-        or is_deletion_or_postponing_task(sentence.masked)
-    ):
-        return False
     may_be_others = contains_unattributable_text(typed)
     if (
         match_first_statement_pattern(_WAITING, sentence, start) is not None
         or (classify_plain_fact(sentence) is not None and not may_be_others)
         or _is_labelled(sentence)
+        or (sentence.in_list and _is_rule_alone(sentence))
         or _may_be_others(sentence, typed)
     ):
         return True
@@ -277,6 +281,20 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         and not is_question_or_supposition(masked)
     )
     return None if is_read_by_score else False
+
+
+def _states_nothing(sentence: ProseSentence) -> bool:
+    """Whether a sentence is no statement, whatever its words."""
+    start = find_lead_in_end(sentence.masked)
+    masked = sentence.masked[start:]
+    return (
+        is_reported_speech(sentence.masked)
+        or HOLD.match(sentence.masked, start) is not None
+        or is_forbidden_in_memory(masked)
+        or ROLE_PLAY.match(masked) is not None
+        or is_every_project_request(sentence.masked)
+        or is_deletion_or_postponing_task(sentence.masked)
+    )
 
 
 _UNREAD_SCRIPT = lazy_pattern("[\u0370-\u03ff\u0530-\u109f\u1200-\u13ff\u1780-\u17ff]")
@@ -304,6 +322,12 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
     )
 
 
+def _is_rule_alone(entry: ProseSentence) -> bool:
+    """Whether an entry of a list would be kept if it were typed alone."""
+    statement = find_statement_in_sentence(replace(entry, in_list=False))
+    return statement is not None and statement[0] != "forget"
+
+
 def _is_labelled(sentence: ProseSentence) -> bool:
     """Whether a sentence calls itself a rule, or an order to be kept in mind: `Note: use pnpm`."""
     label = _LABEL.match(sentence.masked, 0) or _LABEL.match(
@@ -323,17 +347,32 @@ def _is_labelled(sentence: ProseSentence) -> bool:
 
 def _widen(sentences: Sequence[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
     """The range of sentences that wait together: neighbours on the line that nearly wait by
-    themselves, and the one that a sentence leans on.
+    themselves, the one that a sentence leans on, and the reason of a ban.
     """
-    first, end = at, at + 1
+    first, end = _find_reason_range(sentences, at)
     while end < len(sentences) and sentences[end].before and scores[end] >= -NEIGHBOUR_SCORE_MARGIN:
         end += 1
-    if sentences[first].before and (
-        scores[first - 1] >= -NEIGHBOUR_SCORE_MARGIN or _LEANING.match(sentences[first].masked)
+    if (
+        first == at
+        and sentences[first].before
+        and (
+            scores[first - 1] >= -NEIGHBOUR_SCORE_MARGIN or _LEANING.match(sentences[first].masked)
+        )
     ):
         first -= 1
     total = sum(len(each.text) + 1 for each in sentences[first:end])
     return (first, end) if total <= MAX_SENTENCE_CHARS else (at, at + 1)
+
+
+def _find_reason_range(sentences: Sequence[ProseSentence], at: int) -> tuple[int, int]:
+    """The range of a ban and its reason on the line; of any other sentence alone."""
+    if is_ban_with_reason(sentences[at]):
+        end = at + 1
+        if end < len(sentences) and sentences[end].before and states_reason(sentences[end]):
+            return at, end + 1
+        if sentences[at].before and states_reason(sentences[at - 1]):
+            return at - 1, end
+    return at, at + 1
 
 
 def _span_text(text: str, first: str, last: str) -> str:

@@ -1,0 +1,121 @@
+"""A ban that is explained waits for the user's word, in every language that rules read (AM-8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.auto_memory.statements.reasoned_bans import is_ban_with_reason
+from memorist.auto_memory.statements.statement_parser import split_typed_sentences
+from memorist.auto_memory.statements.unconfirmed_statements import list_probable_statements
+
+EXPLAINED = (
+    "don't stub the mail server in these tests, we shipped two broken templates that way",
+    "no, don't stub the mail server. we shipped two broken templates that way",
+    "don't squash release branches - the auditors read the single commits",
+    "please don't add polling loops because the battery team measures every wakeup",
+    "we lost the signing key once, so never store it in the repository",
+    "the icons belong to the agency so don't redraw them",
+    "bitte nicht direkt auf den Server kopieren, das hat neulich die Kasse lahmgelegt",
+    "mock den Mailserver nicht. wir haben so zwei kaputte Vorlagen ausgeliefert",
+    "ne touche pas aux gabarits, c'est l'agence qui les maintient",
+    "touche pas aux gabarits parce que l'agence les maintient",
+    "no simules el servidor de correo, nos quemamos con eso en marzo",
+    "no toques las plantillas porque son de la agencia",
+    "não simula o servidor de e-mail. a gente quebrou dois modelos assim",
+    "perdemos a chave uma vez, então nunca guarde ela no repositório",
+    "не мокай почтовый сервер, мы так уже сломали два шаблона",
+    "шаблоны не меняй, их ведёт агентство",
+    "不要模拟邮件服务器，之前因为这个坏了两个模板",
+    "別にメールサーバーをモックしないで。前にそれで壊れたから",
+    "메일 서버를 모킹하지 마, 전에 그렇게 해서 두 번 깨졌어",
+)
+
+
+@pytest.mark.parametrize("typed", EXPLAINED)
+def test_ban_with_its_reason_waits_with_the_reason(typed: str) -> None:
+    """What is forbidden for a reason waits, and the reason is part of what waits."""
+    waiting = [text for _, text, _ in list_probable_statements(typed)]
+    assert any(waiting), typed
+    assert any(len(text) > 0.7 * len(typed) for text in waiting), waiting
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "don't deploy yet, the migration is running",
+        "don't use a map in this function, it allocates too much",
+        "don't move the menu. i want it on the left",
+        "don't show the tooltip, it covers the text",
+        "zeig die Spalte nicht an, die ist zu breit",
+        "不要显示总价，会误导用户",
+        "don't forget the tests, they were missing",
+        "noch nicht mergen, die Pipeline läuft",
+        "geht leider nicht, weil der Dienst steht",
+        "das Menü öffnet sich nicht, wir haben es getestet",
+        "ne fusionne pas encore, la CI tourne",
+        "ça ne marche pas parce que le port est pris",
+        "no subas nada todavía, la prueba está corriendo",
+        "no funciona porque falta la tabla",
+        "não aparece nada na tela, eu já limpei o cache",
+        "не работает, мы проверили дважды",
+        "先不要合并，测试还在跑",
+        "まだマージしないで、テスト中だから",
+        "아직 머지하지 마, 테스트가 돌고 있어",
+    ],
+)
+def test_ban_of_the_moment_and_report_are_no_rule(typed: str) -> None:
+    """Neither what is forbidden for now or for one thing in sight, nor a report with "not"."""
+    assert not any(map(is_ban_with_reason, split_typed_sentences(typed)))
+
+
+@pytest.mark.parametrize(
+    ("typed", "entries"),
+    [
+        ("Two things:\n- never rebase shared branches\n- always sign", 2),
+        ("zwei Sachen:\n- nie auf main pushen\n- immer signieren", 2),
+        ("две вещи:\n- никогда не пушь в main\n- всегда делай ревью", 2),
+        ("duas coisas:\n- nunca dê push na main\n- sempre use assinatura", 2),
+    ],
+)
+def test_entry_of_a_list_that_is_a_rule_alone_waits(typed: str, entries: int) -> None:
+    """An entry below a short introduction waits where it would be kept if it were typed alone."""
+    assert len(list(list_probable_statements(typed))) == entries
+
+
+@pytest.mark.parametrize(
+    ("typed", "stated"),
+    [
+        ("we use a monorepo, api lives in services/api", "we use a monorepo"),
+        ("our backend is in Go, the entry point is in cmd/server", "our backend is in Go"),
+    ],
+)
+def test_fact_in_front_of_a_place_in_the_code_waits_without_it(typed: str, stated: str) -> None:
+    """Where something stands in the code is not kept; what is said in front of it waits."""
+    assert [text for _, text, _ in list_probable_statements(typed)] == [stated]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "why are you using sed instead of the rename tool?",
+        "why is the server touched when I said client only?",
+        "why did you delete this file without asking?",
+        "hatten wir nicht vereinbart, dass du nicht mergst?",
+        "on n'avait pas dit une seule branche ?",
+        "¿no habíamos quedado en usar pnpm?",
+        "a gente não tinha combinado de usar pnpm?",
+        "разве мы не договорились о ревью?",
+        "勝手にマージしないと約束しませんでしたか？",
+    ],
+)
+def test_reproach_that_is_put_as_a_question_waits(typed: str) -> None:
+    """A question about what the agent does, or about what was agreed, waits as a correction."""
+    assert list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed", ["why did you use a set there?", "why are you going to need a lock?", "¿por qué 50?"]
+)
+def test_question_about_the_work_does_not_wait(typed: str) -> None:
+    """A question about a choice is no correction."""
+    assert not list(list_probable_statements(typed))
