@@ -363,7 +363,7 @@ def test_the_sizes_of_the_settings_hold_for_notes_that_stand_in(session: Path) -
     ("strategy", "said"),
     [
         ("micro", "28 of 43 messages stay as they are, 15 are shortened"),
-        ("full", "1 of 43 messages stay as they are, 42 are cut"),
+        ("full", "2 of 43 messages stay as they are, 41 are cut"),
     ],
 )
 def test_each_message_counts_once_in_what_is_said_of_them(
@@ -394,3 +394,13 @@ def test_a_conversation_of_newest_messages_alone_is_called_so(tmp_path: Path) ->
 
     assert "waits for an answer" not in shown.stdout + shown.stderr
     assert "The newest messages" in shown.stdout + shown.stderr
+
+
+@pytest.mark.covers("CP-5", "CP-17")
+def test_auto_clears_no_more_results_than_it_takes_to_fit(session: Path) -> None:
+    """Twenty results of some 1,900 tokens: within 20,000 stay all that fit, not the newest five."""
+    said = run(session.name, "--budget", "20000", "--json", cwd=session.parent)
+    found = json.loads(said.stdout)
+
+    assert found["strategy"] == "micro"
+    assert 18_000 < found["tokens_after"] <= 20_000 < found["tokens_before"]

@@ -97,6 +97,18 @@ class History:
         self._add("assistant", Origin.MODEL, ToolUse(name, "shell", {}, "{}"))
         return self._add("tool", Origin.TOOL, ToolResult(name, (TextBlock(text),)))
 
+    def thinks(self, name: str, text: str) -> History:
+        """As Anthropic has it: signed reasoning, and the call that follows it."""
+        self._replies += 1
+        thought = ThinkingBlock(text, signature="c2ln")
+        return self._add(
+            "assistant",
+            Origin.MODEL,
+            thought,
+            ToolUse(name, "Bash", {}),
+            reply_id=f"r{self._replies}",
+        ).results((name, "done"))
+
     def without_call(self, name: str) -> History:
         return self.results((name, "of a call that is gone"))
 
@@ -117,6 +129,8 @@ KINDS = st.sampled_from(
         "open",
         "again",
         "huge",
+        "foreword",
+        "thought",
     ]
 )
 STEPS = st.lists(st.tuples(KINDS, st.integers(0, 4_000)), max_size=24)
@@ -153,11 +167,15 @@ def _step(history: History, kind: str, name: str, text: str) -> None:
         case "again":
             history.runs("same", text)
         case _:
-            _odd(history, kind, name)
+            _odd(history, kind, name, text)
 
 
-def _odd(history: History, kind: str, name: str) -> None:
+def _odd(history: History, kind: str, name: str, text: str) -> None:
     match kind:
+        case "foreword":
+            history.says(text).calls((name, "Bash"))
+        case "thought":
+            history.thinks(name, text)
         case "picture":
             history.picture()
         case "orphan":

@@ -42,7 +42,6 @@ from memorist.core.messages import (
     ToolUse,
 )
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
-from memorist.core.tool_pairs import find_cut_points
 from memorist.transcript_analysis.names_in_text import hash_word_runs_ignoring_numbers
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
@@ -80,12 +79,12 @@ def test_the_result_is_within_every_budget(budget: int) -> None:
     assert size(made.messages) == made.tokens_after <= budget
 
 
-@given(steps=STEPS, budget=st.integers(60, 8_000), factor=st.sampled_from([1.0, 1.72]))
+@given(steps=STEPS, budget=st.integers(200, 8_000), factor=st.sampled_from([1.0, 1.72]))
 def test_no_history_breaks_a_pair_or_the_budget(
     steps: list[tuple[str, int]], budget: int, factor: float
 ) -> None:
-    """Of every history comes a request that a provider takes, within the budget unless calls
-    wait for their results.
+    """Of every history comes a request that a provider takes, within the budget; also where calls
+    wait for their results, and whatever the model said or thought before them.
     """
     messages = told(steps)
     made = compact_messages_with_extracts(messages, budget, factor=factor)
@@ -95,11 +94,10 @@ def test_no_history_breaks_a_pair_or_the_budget(
         assert {
             result.tool_use_id for message in made.messages for result in message.tool_results
         } <= asked
-    waiting = len(messages) not in find_cut_points(messages)
     assert made.tokens_after == sum(
         estimate_message_tokens(message, factor) for message in made.messages
     )
-    assert waiting or made.tokens_after <= budget
+    assert made.tokens_after <= budget
 
 
 def test_the_newest_round_stays_as_messages() -> None:

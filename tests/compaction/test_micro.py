@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from compaction.histories import STEPS, History, told
+from compaction.histories import STEPS, WORD, History, told
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     clear_old_results_when_idle,
+    clear_tool_results,
     is_clearable_tool,
     list_clearable_result_ids,
+    list_result_ids_to_fit,
 )
 from memorist.compaction.provider_edits import (
     ConfirmedResultClearing,
@@ -287,3 +291,38 @@ def test_an_id_that_is_given_again_does_not_clear_the_newest_result() -> None:
     assert list_clearable_result_ids(history.says("done").messages, 2) == tuple(
         f"c{number}" for number in range(1, 6)
     )
+
+
+@pytest.mark.covers("CP-5")
+@given(STEPS, st.integers(1, 30_000))
+def test_no_more_results_go_than_have_to(steps: list[tuple[str, int]], excess: int) -> None:
+    """What is chosen frees so many tokens where all together do, and none of it could have
+    stayed.
+    """
+    messages = told(steps)
+    every = list_clearable_result_ids(messages, 1)
+    chosen = list_result_ids_to_fit(messages, 1, excess, 1.0)
+
+    def freed(ids: Sequence[str]) -> int:
+        cleared = clear_tool_results(messages, ids)
+        if isinstance(cleared, UnchangedHistory):
+            return 0
+        return cleared.tokens_before - cleared.tokens_after
+
+    assert set(chosen) <= set(every)
+    if freed(every) < excess:
+        assert freed(chosen) == freed(every)
+        return
+    assert freed(chosen) >= excess
+    for id in chosen:
+        assert freed([each for each in chosen if each != id]) < excess
+
+
+@pytest.mark.covers("CP-5")
+def test_the_oldest_results_go_first() -> None:
+    """Of equal results the newest stay."""
+    history = History()
+    for number in range(10):
+        history.runs(f"c{number}", WORD * 1_000)
+
+    assert list_result_ids_to_fit(history.messages, 5, 2_500, 1.0) == ("c0", "c1", "c2")

@@ -144,7 +144,8 @@ SCENARIOS: dict[str, tuple[str, Any]] = {
         full_compact,
     ),
     "full_before_turn": (
-        "Full compaction when the user has just spoken: the new message stays as it was.",
+        "Full compaction when the user has just spoken: the new message stays as it was, and so does "
+        "the reply that it may point at.",
         full_before_turn,
     ),
     "session_memory": (
@@ -153,7 +154,7 @@ SCENARIOS: dict[str, tuple[str, Any]] = {
         session_memory,
     ),
     "inline_manual": (
-        "Inline compaction by the user: the user's messages, the hand-over last.",
+        "Inline compaction by the user: the user's messages and the last reply, the hand-over last.",
         inline_manual,
     ),
     "inline_pre_turn": (

@@ -30,8 +30,9 @@ from memorist.compaction.measured_conversation import (
     is_typed_text_block,
 )
 from memorist.compaction.newest_messages import (
-    WAY_BACK,
     find_unanswered_start,
+    join_last_reply,
+    keep_last_reply,
     keep_messages_from_index,
     list_removed_or_shortened_messages,
 )
@@ -141,9 +142,9 @@ def assemble_compacted_history(
     transcript record, not a message.
 
     What the model has not answered yet is kept whatever the strategy, and cut in the middle only
-    where it does not fit. Restored items are dropped, last first, where the limit would be
-    exceeded. `UnchangedHistory` when even then the result is not below the limit, or not smaller
-    than what it replaces (CP-14).
+    where it does not fit; so is the reply before it, within its room. Restored items are dropped,
+    last first, where the limit would be exceeded. `UnchangedHistory` when even then the result is
+    not below the limit, or not smaller than what it replaces (CP-14).
     """
     texts, factor = options.texts, conversation.token_factor
     unanswered = find_unanswered_start(conversation.messages)
@@ -157,9 +158,8 @@ def assemble_compacted_history(
     used_tokens = estimate_text_tokens(replaced.text, factor) + MAX_REMARKS_TOKENS
     room = options.limit - used_tokens - 1
     kept = keep_messages_from_index(conversation.messages, start, sys.maxsize, factor)
-    if start == unanswered and estimate_messages_tokens(kept, factor) > room:
-        least = room - options.limit // USER_TEXTS_LIMIT_DIVISOR
-        kept = keep_messages_from_index(conversation.messages, start, least, factor)
+    if start == unanswered:
+        kept = _fit_unanswered_and_reply(conversation, kept, options, room)
     shown = sum(1 for message in kept if get_typed_text(message))
     wanted = _choose_words_room(conversation, options)
     left = room - estimate_messages_tokens(kept, factor)
@@ -202,6 +202,32 @@ def assemble_compacted_history(
         ),
         restored_records=tuple(restored),
     )
+
+
+def _fit_unanswered_and_reply(
+    conversation: MeasuredConversation,
+    unanswered: Sequence[Message],
+    options: SummaryOptions,
+    room: int,
+) -> tuple[Message, ...]:
+    """What the model has not answered yet within `room` tokens, with the reply before it."""
+    messages, factor = conversation.messages, conversation.token_factor
+    kept = tuple(unanswered)
+    if estimate_messages_tokens(kept, factor) > room:
+        least = room - options.limit // USER_TEXTS_LIMIT_DIVISOR
+        start = find_unanswered_start(messages)
+        kept = keep_messages_from_index(messages, start, least, factor)
+    left = room - estimate_messages_tokens(kept, factor)
+    return join_last_reply(messages, kept, _choose_reply_room(conversation, options, left), factor)
+
+
+def _choose_reply_room(
+    conversation: MeasuredConversation, options: SummaryOptions, left: int
+) -> int:
+    """The tokens for the last reply: half of those that are left, within the least of the newest
+    messages that stay beside notes, and no large part of the conversation.
+    """
+    return min(left // 2, options.settings.keep_minimum_tokens, conversation.tokens // 4)
 
 
 def _choose_words_room(conversation: MeasuredConversation, options: SummaryOptions) -> int:
@@ -375,7 +401,7 @@ def _replace_message_text(message: Message, text: str) -> Message:
 
 def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
     """What the user typed that no message holds any more, because a digest has replaced it."""
-    shown = {get_typed_text(message).split(WAY_BACK)[0] for message in conversation.messages}
+    shown = {get_typed_text(message) for message in conversation.messages}
     cut = [parts for text in shown if (parts := split_at_cut(text)) is not None]
     return [
         text
@@ -410,6 +436,10 @@ def compact_with_hand_over(
     room = limit - estimate_message_tokens(hand_over, factor) - 1
     kept = keep_messages_from_index(messages, start, room, factor)
     fixed = estimate_messages_tokens((hand_over, *kept), factor)
+    reply = keep_last_reply(
+        messages, _choose_reply_room(conversation, options, limit - fixed - 1), factor
+    )
+    fixed += estimate_messages_tokens(reply, factor)
     last = next((message.id for message in kept if get_typed_text(message)), "")
     words_room = min(options.settings.inline_user_tokens, max(0, limit - fixed - 1))
     users = keep_newest_user_messages(
@@ -435,11 +465,11 @@ def compact_with_hand_over(
     return add_dropped_lines_to_result(
         CompactedHistory(
             strategy="inline",
-            messages=(*users, *working, hand_over, *kept[len(working) :]),
+            messages=(*users, *working, *reply, hand_over, *kept[len(working) :]),
             tokens_before=conversation.tokens,
             tokens_after=after,
             removed_items=list_removed_or_shortened_messages(
-                conversation, (*users, *kept), "replaced by the hand-over"
+                conversation, (*users, *reply, *kept), "replaced by the hand-over"
             ),
             restored_records=tuple(
                 RestoredRecord("user", message.id, estimate_message_tokens(message, factor))

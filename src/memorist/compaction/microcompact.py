@@ -79,6 +79,31 @@ def list_clearable_result_ids(messages: Sequence[Message], keep: int) -> tuple[s
     return tuple(name for name in dict.fromkeys(old) if name not in shown)
 
 
+def list_result_ids_to_fit(
+    messages: Sequence[Message], keep: int, excess: int, factor: float
+) -> tuple[str, ...]:
+    """Of the clearable results so many as free `excess` tokens, the oldest first; of those the
+    newest stay that can, so that no more goes than has to.
+    """
+    ids = list_clearable_result_ids(messages, keep)
+    saved = dict.fromkeys(ids, 0)
+    for message in messages:
+        for result in message.tool_results:
+            if result.tool_use_id in saved:
+                saved[result.tool_use_id] += max(0, _estimate_saving(result, factor))
+    chosen: list[str] = []
+    for id in ids:
+        if excess <= 0:
+            break
+        chosen.append(id)
+        excess -= saved[id]
+    for id in reversed(chosen):
+        if excess + saved[id] <= 0:
+            chosen.remove(id)
+            excess += saved[id]
+    return tuple(chosen)
+
+
 def clear_old_results_when_idle(
     messages: Sequence[Message],
     *,

@@ -38,7 +38,7 @@ from memorist.core.token_count import (
     estimate_text_tokens,
 )
 from memorist.core.tool_pairs import find_cut_points, move_back_to_cut_point
-from memorist.core.truncation import truncate_middle
+from memorist.core.truncation import render_way_back, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
 ROUND_SHARE = 0.6
@@ -64,11 +64,14 @@ MIN_PAST_ROOM_DIVISOR = 16
 `MIN_PAST_TOKENS`, for what came before it: a conversation does not forget all of it for one result.
 """
 
-WAY_BACK = "\n[whole text: "
-"""Begins what stands behind a text that was cut in the middle: the id by which it is found."""
-
 _MIN_TEXT_TOKENS = 40
+"""Tokens of what is left of a text, from which its id is named beside the cut."""
+
+_LEAST_TEXT_TOKENS = CUT_MARK_TOKENS + 2
 """Tokens below which no text is cut."""
+
+_SPEAKERS = ("user", "assistant")
+"""Roles of the messages whose texts may be cut."""
 
 
 class KeptMessages(Struct, frozen=True):
@@ -84,20 +87,24 @@ def choose_messages_to_keep_verbatim(
     """The messages that stay within the budget: the last request and what is not answered yet
     whole, if the budget allows it, whatever that leaves for the rest. Only calls that wait for
     their results can be larger than it. The messages before stay within `tail` tokens, at least
-    within their share.
+    within their share; and so does the last reply, cut in the middle.
     """
     starts = find_cut_points(messages)
-    first = min(find_newest_round(messages), find_unanswered_start(messages))
+    first = find_unanswered_start(messages)
     older = find_start_of_fitting_tail(sizes, starts, max(tail, int(budget * TAIL_SHARE)))
-    whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(first, older)))
-    if estimate_messages_tokens(whole, factor) > budget - compute_tokens_left_for_older_messages(
+    reply = find_reply_start(messages, first)
+    whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(reply, older)))
+    if estimate_messages_tokens(whole, factor) <= budget - compute_tokens_left_for_older_messages(
         budget
     ):
-        whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
-        if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
-            request = _find_last_request(messages)
-            whole = () if request is None else _fit_newest_round((request,), budget, factor)
-    return KeptMessages(whole, estimate_messages_tokens(whole, factor))
+        return KeptMessages(whole, estimate_messages_tokens(whole, factor))
+    kept = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
+    if estimate_messages_tokens(kept, factor) > budget and len(messages) in starts:
+        request = _find_last_request(messages)
+        kept = () if request is None else _fit_newest_round((request,), budget, factor)
+    room = int((budget - estimate_messages_tokens(kept, factor)) * ROUND_SHARE)
+    kept = join_last_reply(messages, kept, room, factor)
+    return KeptMessages(kept, estimate_messages_tokens(kept, factor))
 
 
 def compute_tokens_left_for_older_messages(room: int) -> int:
@@ -120,6 +127,59 @@ def raise_limit_to_keep_older_messages(
     return needed if size <= limit < needed <= limit + spare else limit
 
 
+def find_reply_start(messages: Sequence[Message], end: int) -> int:
+    """Index of the first message of the reply that stands right before index `end`, where it called
+    nothing: what the user says next may point at it ("go on", "do step 3"). `end` where there is
+    none.
+    """
+    at = end
+    while at and (
+        is_client_notice(messages[at - 1])
+        or (messages[at - 1].role == "user" and messages[at - 1].origin is Origin.INJECTED)
+    ):
+        at -= 1
+    if not at or messages[at - 1].role != "assistant" or messages[at - 1].tool_uses:
+        return end
+    return find_newest_round(messages[:at])
+
+
+def keep_last_reply(messages: Sequence[Message], room: int, factor: float) -> tuple[Message, ...]:
+    """The reply before what the model has not answered yet, cut in the middle to `room` tokens."""
+    end = find_unanswered_start(messages)
+    reply = tuple(messages[find_reply_start(messages, end) : end])
+    if estimate_messages_tokens(reply, factor) <= room:
+        return reply
+    return _cut_reply(reply, int(room / factor))
+
+
+def join_last_reply(
+    messages: Sequence[Message], kept: Sequence[Message], room: int, factor: float
+) -> tuple[Message, ...]:
+    """The unanswered messages that are kept, with the last reply within `room` tokens: behind the
+    request where that is all it followed, else in front of what the user said next.
+    """
+    reply = keep_last_reply(messages, room, factor)
+    is_last = find_unanswered_start(messages) == len(messages)
+    return (*kept, *reply) if is_last else (*reply, *kept)
+
+
+def _cut_reply(reply: Sequence[Message], room: int) -> tuple[Message, ...]:
+    """The words of a reply within `room` tokens, the longest texts cut in the middle; nothing of it
+    where that is too little.
+    """
+    said = [
+        replace(message, blocks=words, wire=None)
+        for message in reply
+        if message.role == "assistant"
+        and (words := tuple(block for block in message.blocks if isinstance(block, TextBlock)))
+    ]
+    sizes = [estimate_text_tokens(text) + 1 for message in said for text in _list_texts(message)]
+    most = find_per_item_limit_to_fit(sizes, room) - 1
+    if most < min(_MIN_TEXT_TOKENS, max(sizes, default=0)):
+        return ()
+    return tuple(_cut_message(message, most) for message in said)
+
+
 def _precede_by_request(messages: Sequence[Message], start: int) -> tuple[Message, ...]:
     """The messages from an index on, with the user's last request in front where they hold none."""
     kept = tuple(messages[start:])
@@ -136,7 +196,7 @@ def _fit_newest_round(kept: Sequence[Message], budget: int, factor: float) -> tu
         budget - MIN_SUMMARY_TOKENS,
     ):
         shortened = convert_unpaired_calls_to_text(
-            shrink_messages_to_fit(kept, int(limit / factor))
+            shrink_messages_to_fit(kept, int((limit - len(kept)) / factor))
         )
         if estimate_messages_tokens(shortened, factor) <= limit:
             break
@@ -267,7 +327,7 @@ def shrink_messages_to_fit(kept: Sequence[Message], room: int) -> tuple[Message,
         kept = _write_out_calls(kept, over + int(room * TEXTS_SHARE))
     sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
     fixed = _estimate_fixed(kept)
-    most = max(_MIN_TEXT_TOKENS, find_per_item_limit_to_fit(sizes, room - fixed - len(sizes)))
+    most = max(_LEAST_TEXT_TOKENS, find_per_item_limit_to_fit(sizes, room - fixed - len(sizes)))
     return tuple(_cut_message(message, most) for message in kept)
 
 
@@ -336,7 +396,7 @@ def _list_texts(message: Message) -> list[str]:
     found = [
         block.text
         for block in message.blocks
-        if isinstance(block, TextBlock) and message.role == "user"
+        if isinstance(block, TextBlock) and message.role in _SPEAKERS
     ]
     return found + [
         part.text
@@ -357,22 +417,26 @@ def _cut_message(message: Message, most: int) -> Message:
 
     blocks = tuple(
         block
-        if isinstance(block, TextBlock) and message.role != "user"
+        if isinstance(block, TextBlock) and message.role not in _SPEAKERS
         else map_block_content(block, message.id, cut)
         for block in message.blocks
     )
-    return replace(message, blocks=blocks)
+    # What the model said is no longer what its id on the wire stands for.
+    wire = None if message.role == "assistant" else message.wire
+    return replace(message, blocks=blocks, wire=wire)
 
 
 def _cut_text(text: str, most: int, id: str) -> str:
-    """The text within `most` tokens, cut in the middle, with its id as the way back."""
+    """The text within `most` tokens, cut in the middle, with its id as the way back: behind the
+    cut, since the model may have to go on from the end.
+    """
     if estimate_text_tokens(text) <= most:
         return text
-    way_back = f"{WAY_BACK}{id}]"
+    way_back = render_way_back(id)
     room = most - CUT_MARK_TOKENS - estimate_text_tokens(way_back)
     if room < _MIN_TEXT_TOKENS:
         return truncate_middle(text, max(1, most - CUT_MARK_TOKENS))
-    return truncate_middle(text, room) + way_back
+    return truncate_middle(text, room, way_back=way_back)
 
 
 def holds_media(message: Message) -> bool:
@@ -516,6 +580,9 @@ def keep_newest_messages(conversation: MeasuredConversation, budget: int) -> Com
     room = budget - (estimate_message_tokens(request, factor) if request else 0)
     start = find_start_of_fitting_tail(conversation.sizes, find_cut_points(messages), room)
     kept = keep_messages_from_index(messages, min(start, unanswered), budget, factor)
+    if start >= unanswered:
+        room = budget - estimate_messages_tokens(kept, factor)
+        kept = join_last_reply(messages, kept, room, factor)
     return CompactedHistory(
         strategy="tail",
         messages=kept,

@@ -46,11 +46,6 @@ from memorist.session_memory.structural_notes import NotesBudget, render_structu
 from memorist.settings import CompactionSettings
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
-AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "structural")
-"""Strategies that `auto` tries, the least lossy first, until the conversation fits its budget. Not
-the notes: here no model wrote them (docs/decisions/0005).
-"""
-
 
 class OfflineOptions(Struct, frozen=True, kw_only=True):
     """Options of an offline compaction."""
@@ -79,6 +74,8 @@ def compact_offline(
 
     A provider takes the new history wherever the recording begins or ends: a call that still waits
     gets a result that says so, a result without its call is text, and the user speaks first.
+    `auto` clears as many old results as it takes to fit, and summarises where that is not enough;
+    it takes no notes, since here no model wrote them (docs/decisions/0005).
     """
     measured = _measure_recorded(recorded, options)
     recorded = replace(recorded, messages=measured.messages)
@@ -89,12 +86,36 @@ def compact_offline(
             f"The conversation has {measured.tokens:,} tokens, which is within the budget of "
             f"{options.budget:,}."
         )
-    outcome: CompactionResult = UnchangedHistory("No way made the conversation smaller.")
-    for each in AUTO_ORDER:
-        outcome = _compact_by(each, recorded, measured, options)
-        if isinstance(outcome, CompactedHistory) and outcome.tokens_after <= options.budget:
-            return outcome
-    return outcome
+    cleared = _clear_results_to_fit(measured, options)
+    if isinstance(cleared, CompactedHistory) and cleared.tokens_after <= options.budget:
+        return cleared
+    return _compact_by("structural", recorded, measured, options)
+
+
+def _clear_results_to_fit(
+    conversation: MeasuredConversation, options: OfflineOptions
+) -> CompactionResult:
+    """The conversation without so many old results as it takes to fit the budget."""
+    excess = conversation.tokens - options.budget
+    result: CompactionResult = UnchangedHistory("No old result can go.")
+    for _ in range(2):  # once more by what a provider's rules added
+        ids = microcompact.list_result_ids_to_fit(
+            conversation.messages, options.settings.micro_keep, excess, options.token_factor
+        )
+        result = _clear_results(conversation, ids, options)
+        if isinstance(result, UnchangedHistory) or result.tokens_after <= options.budget:
+            break
+        excess += result.tokens_after - options.budget
+    return result
+
+
+def _clear_results(
+    conversation: MeasuredConversation, ids: Sequence[str], options: OfflineOptions
+) -> CompactionResult:
+    cleared = microcompact.clear_tool_results(
+        conversation.messages, ids, factor=options.token_factor
+    )
+    return _complete_history(cleared, options)
 
 
 def _compact_by(
@@ -104,14 +125,10 @@ def _compact_by(
     options: OfflineOptions,
 ) -> CompactionResult:
     if strategy == "micro":
-        cleared = microcompact.clear_tool_results(
-            conversation.messages,
-            microcompact.list_clearable_result_ids(
-                conversation.messages, options.settings.micro_keep
-            ),
-            factor=options.token_factor,
+        ids = microcompact.list_clearable_result_ids(
+            conversation.messages, options.settings.micro_keep
         )
-        return _complete_history(cleared, options)
+        return _clear_results(conversation, ids, options)
     spoken = _drop_scaffolds(conversation)
     result = _complete_history(_rewrite_spoken(strategy, recorded, spoken, options), options)
     if isinstance(result, CompactedHistory) and (over := result.tokens_after - options.budget) > 0:

@@ -44,19 +44,25 @@ def truncate_end(text: str, tokens: int) -> str:
     return head + _cut_mark(size - estimate_text_tokens(head)).rstrip("\n")
 
 
-def truncate_middle(text: str, tokens: int) -> str:
+def render_way_back(id: str) -> str:
+    """The line behind a cut: the id by which the whole text is found."""
+    return f"[whole text: {id}]\n"
+
+
+def truncate_middle(text: str, tokens: int, *, way_back: str = "") -> str:
     """Keep the start and the end of the text, `tokens` / 2 estimated tokens each, with a mark
-    between them when something is cut (as CX-6 asks).
+    between them when something is cut (as CX-6 asks), and behind it `way_back`.
     """
     size = estimate_text_tokens(text)
     if size <= tokens:
         return text
     half = max(1, tokens * BYTES_PER_TOKEN // 2)
     head, tail = cut_to_bytes(text, half), _tail(text, half)
-    return head + _cut_mark(size - estimate_text_tokens(head) - estimate_text_tokens(tail)) + tail
+    mark = _cut_mark(size - estimate_text_tokens(head) - estimate_text_tokens(tail))
+    return head + mark + way_back + tail
 
 
-_CUT = re.compile(rf"\n… \d+{CUT_MARK}\n")
+_CUT = re.compile(rf"\n… \d+{CUT_MARK}\n(?:\[whole text: [^\]\n]*\]\n)?")
 
 
 def split_at_cut(text: str) -> tuple[str, str] | None:
