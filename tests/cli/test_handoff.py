@@ -373,6 +373,20 @@ def test_a_session_file_that_the_client_resumes_is_written_beside_its_others(
     assert len([each for each in own.rglob("*") if each.is_file()]) == 2
 
 
+def test_a_second_hand_over_overwrites_no_first_one(tmp_path: Path, home: Path) -> None:
+    """Of two sessions with one id, or of one session twice: the agent that was given the first may
+    still have to read it.
+    """
+    session = claude_file(tmp_path, running=False)
+    first, second = (json.loads(run(session, "--json").output)["path"] for _ in range(2))
+    text = Path(first).read_text("utf-8")
+    third = json.loads(run(session, "--json", "--budget", 2_000).output)["path"]
+
+    assert len({first, second, third}) == 3
+    assert {Path(each).parent for each in (first, second, third)} == {home / "handoffs"}
+    assert Path(first).read_text("utf-8") == text != Path(third).read_text("utf-8")
+
+
 def test_a_dash_prints_the_hand_over(tmp_path: Path, home: Path) -> None:
     """A pipe takes it, and no file named `-` is left behind."""
     session = claude_file(tmp_path, running=False)

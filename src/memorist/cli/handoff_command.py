@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import get_args
 
@@ -115,12 +116,13 @@ def handoff_command(
 
 
 def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
-    """Write the hand-over to the chosen new file, or to memorist's home."""
+    """Write the hand-over to the chosen new file, or to the next free one in memorist's home: an
+    earlier one may still have to be read.
+    """
     if chosen is None:
         home = load_home_layout()
-        path = home.handoff_file(make_folder_name(name))
-        DiskFiles().write(path, text.encode())
-        return path
+        paths = (home.handoff_file(make_folder_name(name), number) for number in count(1))
+        return next(path for path in paths if DiskFiles().create(path, text.encode()))
     if not DiskFiles().create(chosen.absolute(), text.encode()):
         raise InputError(f"{chosen} exists already; name a new file")
     return chosen.absolute()

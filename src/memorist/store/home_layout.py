@@ -151,9 +151,9 @@ class Layout:
         """
         return self.home / "proxy" / "conversations.jsonl"
 
-    def handoff_file(self, name: str) -> Path:
-        """The newest hand-over of a session, by a name that is safe for files."""
-        return self.home / "handoffs" / f"{name}.md"
+    def handoff_file(self, name: str, number: int = 1) -> Path:
+        """A hand-over of a session, by a name that is safe for files, and its number."""
+        return self.home / "handoffs" / (f"{name}.md" if number == 1 else f"{name}-{number}.md")
 
     @property
     def projects(self) -> Path:
