@@ -206,13 +206,15 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     percent: float | None = None
     """Compact at this share of the effective window, 0 to 100, if that is earlier."""
     result_characters: int = 50_000
-    """A tool result longer than this is stored on disk and replaced by a preview."""
+    """A tool result longer than this is stored on disk; of those that one step stores, as much as
+    this stays in view together.
+    """
     message_result_characters: int = 200_000
     """Where all results of one message together are longer than this, the largest are stored on
     disk until the rest fits.
     """
     preview_bytes: int = 2_000
-    """Beginning of a stored result that stays in view."""
+    """Bytes of a stored result that stay in view at least: its beginning and end."""
     micro_gap_minutes: float = 60.0
     """Idle time after which the provider's cache is surely cold, so that clearing old results costs
     nothing extra.

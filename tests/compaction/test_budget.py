@@ -45,20 +45,21 @@ def shown(made: MessagesWithOffloadedResults) -> dict[str, str]:
 
 
 def test_a_result_over_the_limit_goes_to_disk_with_a_preview() -> None:
-    """50,001 characters go, 50,000 stay; in view are the id, the size, the path and the first
-    lines.
+    """50,001 characters go, 50,000 stay; in view are the id, the size, the path and the first and
+    last lines.
     """
-    text = "line of forty characters, more or less\n" * 2_000
+    text = "line of forty characters, more or less\n" * 2_000 + "1 failed, 70 passed"
     made = budget(History().runs("a", text).runs("b", "x" * 50_000).messages)
 
     assert [(payload.id, payload.name, payload.text) for payload in made.payloads] == [
-        ("a", name := make_result_file_name("a", "093fdf325f3d048e"), text)
+        ("a", name := make_result_file_name("a", "8fa020b0bff858ca"), text)
     ]
-    assert f'id="a" characters="78000" path="/s/tool-results/{name}"' in shown(made)["a"]
-    assert cut_to_bytes(text, 2_000) in shown(made)["a"]
-    assert len(shown(made)["a"]) < 2_400
+    assert f'id="a" characters="78019" path="/s/tool-results/{name}"' in shown(made)["a"]
+    assert cut_to_bytes(text, 20_000) in shown(made)["a"]
+    assert "1 failed, 70 passed\n</stored" in shown(made)["a"]
+    assert len(shown(made)["a"]) < 50_400
     assert shown(made)["b"] == "x" * 50_000
-    assert [(cut.id, cut.tokens > 18_000) for cut in made.removed_items] == [("a", True)]
+    assert [(cut.id, cut.tokens > 6_000) for cut in made.removed_items] == [("a", True)]
 
 
 def test_the_largest_results_of_a_message_go_until_it_fits() -> None:
@@ -70,6 +71,30 @@ def test_the_largest_results_of_a_message_go_until_it_fits() -> None:
         made = budget(History().calls(*uses).results(*results, apart=apart).messages)
 
         assert [payload.id for payload in made.payloads] == ["c4"]
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_results_of_one_step_share_the_room_of_one(count: int) -> None:
+    """Three of 300,000 characters are shown with 16,000 each; never less than the preview."""
+    text = "".join(f"{number:>7}\n" for number in range(37_500))
+    uses = [(f"c{number}", "Bash") for number in range(count)]
+    made = budget(History().calls(*uses).results(*((id, text) for id, _ in uses)).messages)
+
+    each = max(2_000, 50_000 // count)
+    for result in shown(made).values():
+        assert 0.9 * each <= len(result) <= each + 400
+        assert text[:900] in result
+        assert text[-900:] in result
+
+
+def test_what_the_others_leave_is_shown_of_the_largest() -> None:
+    """Five parallel results that are a little too large together lose a little."""
+    uses = [(f"c{number}", "Bash") for number in range(5)]
+    results = [(f"c{number}", "line\n" * (9_000 + number)) for number in range(5)]
+    made = budget(History().calls(*uses).results(*results).messages)
+
+    assert 190_000 < sum(map(len, shown(made).values())) < 200_400
+    assert len(made.payloads) == 1
 
 
 def test_an_empty_result_becomes_a_short_remark() -> None:

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import RemovedItem
 from memorist.compaction.oldest_rounds import find_conversation_rounds
 from memorist.core.messages import Message, TextBlock, ToolResult
-from memorist.core.token_count import estimate_text_tokens
-from memorist.core.truncation import cut_to_bytes
+from memorist.core.token_count import BYTES_PER_TOKEN, estimate_text_tokens
+from memorist.core.truncation import truncate_middle
 from memorist.safety.secrets import find_secrets
 from memorist.settings import CompactionSettings
 
@@ -93,7 +93,8 @@ def apply_result_budget(
 
     A single result over `result_characters` is stored. Where the results between two replies
     together exceed `message_result_characters`, the largest undecided ones are stored until the
-    rest fits. An empty result is replaced by a short remark.
+    rest fits. Of those that are stored, beginning and end stay in view, in equal parts of what one
+    result may have and the others leave. An empty result is replaced by a short remark.
     """
     names = {use.id: use.name for message in messages for use in message.tool_uses}
     fresh: dict[ResultKey, str] = {}
@@ -115,10 +116,9 @@ def apply_result_budget(
             for key, result in undecided.items()
             if _is_empty_result(result)
         }
-        offloaded = _choose_offloaded(results, undecided, names, decisions, settings)
+        offloaded, shown_bytes = _choose_offloaded(results, undecided, names, decisions, settings)
         fresh |= {
-            key: render_stored_result(undecided[key], folder, settings.preview_bytes)
-            for key in offloaded
+            key: render_stored_result(undecided[key], folder, shown_bytes) for key in offloaded
         }
         stored += [(undecided[key], key) for key in offloaded]
         seen |= undecided.keys() - fresh.keys()
@@ -152,7 +152,8 @@ def _choose_offloaded(
     names: Mapping[str, str],
     decisions: OffloadDecisions,
     settings: CompactionSettings,
-) -> list[ResultKey]:
+) -> tuple[list[ResultKey], int]:
+    """The results to store, and the bytes of each that stay in view."""
     chosen = [
         key
         for key, each in undecided.items()
@@ -175,7 +176,8 @@ def _choose_offloaded(
             continue
         chosen.append(key)
         total -= len(each.text)
-    return chosen
+    room = min(settings.result_characters, settings.message_result_characters - total)
+    return chosen, max(settings.preview_bytes, room // max(1, len(chosen)))
 
 
 def _result_limit(tool: str, settings: CompactionSettings) -> int:
@@ -209,16 +211,16 @@ def make_result_file_name(tool_use_id: str, digest: str) -> str:
     return f"{name}-{digest}.txt"
 
 
-def render_stored_result(result: ToolResult, folder: str, preview_bytes: int) -> str:
-    """The text that replaces a stored result: its id, size and path, and its beginning."""
+def render_stored_result(result: ToolResult, folder: str, shown_bytes: int) -> str:
+    """The text that replaces a stored result: its id, size and path, its beginning and end."""
     text = result.text
     name = make_result_file_name(*_identify(result.tool_use_id, text))
     return (
         f'<stored_result id="{result.tool_use_id}" characters="{len(text)}" '
         f'path="{folder.rstrip("/")}/{name}">\n'
         "The result is too long to be shown whole. All of it is in the file; read it there in "
-        "parts, or fetch it back by its id. It begins:\n"
-        f"{cut_to_bytes(text, preview_bytes)}\n"
+        "parts, or fetch it back by its id. Its beginning and end:\n"
+        f"{truncate_middle(text, shown_bytes // BYTES_PER_TOKEN)}\n"
         "</stored_result>"
     )
 
