@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -67,7 +69,7 @@ def test_families_have_the_factor_that_was_measured(model: str, factor: float) -
     assert get_token_factor(model) == factor
 
 
-def test_a_picture_counts_flat_and_a_call_counts_its_arguments() -> None:
+def test_a_picture_that_cannot_be_read_counts_flat_and_a_call_counts_its_arguments() -> None:
     """A base64 payload is not text."""
     picture = message("", blocks=(ImageBlock({"data": "A" * 1_000_000}),))
     call = message("", blocks=(ToolUse("t1", "Read", {"path": "x" * 400}),))
@@ -78,6 +80,71 @@ def test_a_picture_counts_flat_and_a_call_counts_its_arguments() -> None:
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
+
+
+def _png(width: int, height: int) -> bytes:
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + height.to_bytes(4, "big")
+
+
+def _jpeg(width: int, height: int) -> bytes:
+    thumbnail = b"\xff\xe1" + (40_002).to_bytes(2, "big") + bytes(40_000)
+    sizes = height.to_bytes(2, "big") + width.to_bytes(2, "big")
+    return b"\xff\xd8" + thumbnail + b"\xff\xc2\0\x11\x08" + sizes + bytes(99)
+
+
+def _gif(width: int, height: int) -> bytes:
+    return b"GIF89a" + width.to_bytes(2, "little") + height.to_bytes(2, "little")
+
+
+def _webp(kind: bytes, width: int, height: int) -> bytes:
+    match kind:
+        case b"VP8X":
+            sizes = (
+                bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+            )
+        case b"VP8L":
+            sizes = b"\x2f" + (width - 1 | height - 1 << 14).to_bytes(4, "little")
+        case _:
+            sizes = bytes(6) + width.to_bytes(2, "little") + height.to_bytes(2, "little")
+    return b"RIFF\0\0\0\0WEBP" + kind + bytes(4) + sizes
+
+
+PICTURES = [
+    _png, _jpeg, _gif, partial(_webp, b"VP8X"), partial(_webp, b"VP8L"), partial(_webp, b"VP8 "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", PICTURES)
+@pytest.mark.parametrize(
+    ("width", "height", "claude"),
+    [(512, 320, 228), (1092, 1092, 1_521), (200, 2_000, 576), (2_576, 1_449, 4_784), (9, 9, 1)],
+)
+def test_a_picture_counts_by_its_pixels(
+    make: Callable[[int, int], bytes], width: int, height: int, claude: int
+) -> None:
+    """In every format and on every wire: about what Claude counts for 28 × 28 pixels each, whatever
+    the bytes are.
+    """
+    data = _base64(make(width, height) + bytes(300))
+    for source in (
+        {"type": "base64", "media_type": "image/png", "data": data},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
+        {"type": "input_image", "image_url": f"data:image/png;base64,{data}"},
+    ):
+        picture = message("", blocks=(ImageBlock(source),))
+        # Models up to 4.6 scale larger ones down further.
+        for model in ("claude-opus-4-6", "claude-opus-4-8")[max(width, height) > 1_568 :]:
+            counted = estimate_message_tokens(picture, get_token_factor(model))
+            assert 0.85 * claude <= counted <= 1.15 * claude + 2
+
+
+def test_a_picture_with_a_broken_header_counts_flat() -> None:
+    """A JPEG without its size, an empty PNG, a size of nothing."""
+    for content in (b"\xff\xd8\xff\xe1\xff\xff", b"\x89PNG\r\n\x1a\n", _png(0, 5), b"\xff\xd8"):
+        source = {"media_type": "image/png", "data": _base64(content + bytes(300))}
+        if content == b"\x89PNG\r\n\x1a\n":
+            source["data"] = _base64(content)
+        assert estimate_message_tokens(message("", blocks=(ImageBlock(source),))) == 2_000
 
 
 WAV = b"RIFF" + bytes(24) + (32_000).to_bytes(4, "little") + bytes(32_000 * 60)

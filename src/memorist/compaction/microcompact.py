@@ -15,9 +15,12 @@ from memorist.compaction.compaction_result import (
     RemovedItem,
     UnchangedHistory,
 )
-from memorist.core.media_size import MEDIA_TOKENS
 from memorist.core.messages import Block, Message, TextBlock, ToolResult
-from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.core.token_count import (
+    estimate_block_tokens,
+    estimate_message_tokens,
+    estimate_text_tokens,
+)
 from memorist.settings import CompactionSettings
 
 COMPACTABLE_TOOLS = frozenset(
@@ -208,9 +211,5 @@ def _clear_message(
 def _estimate_saving(result: ToolResult, factor: float) -> int:
     if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}:
         return 0
-    others = sum(1 for part in result.content if not isinstance(part, TextBlock))
-    return (
-        estimate_text_tokens(result.text, factor)
-        + others * MEDIA_TOKENS
-        - estimate_text_tokens(CLEARED_TEXT, factor)
-    )
+    size = math.ceil(estimate_block_tokens(result) * factor)
+    return size - estimate_text_tokens(CLEARED_TEXT, factor)

@@ -95,8 +95,8 @@ def _measure_block(block: Block, measure: Callable[[str | bytes], int], token: i
             size = measure(name) + measure(_encode(block.input) if arguments is None else arguments)
         case ToolResult(content=content):
             size = sum(_measure_block(part, measure, token) for part in content)
-        case ImageBlock():
-            size = MEDIA_TOKENS * token
+        case ImageBlock(source=source):
+            size = _estimate_picture_source_tokens(source) * token
         case DocumentBlock(source=source):
             least = 0 if source.get("type") in _INLINE_TEXT else MEDIA_TOKENS
             size = _measure_json(source, measure, token, least)
@@ -105,6 +105,12 @@ def _measure_block(block: Block, measure: Callable[[str | bytes], int], token: i
         case UnknownBlock(raw=raw):
             size = _measure_json(raw, measure, token)
     return size
+
+
+def _estimate_picture_source_tokens(source: JsonObject) -> int:
+    """Tokens of a picture: by its pixels where its bytes are in the request."""
+    found = next(iterate_base64_media_in_json(source, "image"), None)
+    return MEDIA_TOKENS if found is None else estimate_media_tokens(*found)
 
 
 def _measure_json(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from memorist.core.media_size import MEDIA_TOKENS
 from memorist.core.messages import (
+    Block,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -183,13 +183,13 @@ def estimate_message_tokens_by_kind(message: Message) -> Counter[str]:
             case ToolResult():
                 kinds["tool results"] += estimate_text_tokens(block.text)
             case ImageBlock() | DocumentBlock():
-                kinds["images"] += MEDIA_TOKENS
+                kinds["images"] += _block_tokens(message, block)
             case UnknownBlock():
                 kinds["other"] += _block_tokens(message, block)
     return kinds
 
 
-def _block_tokens(message: Message, block: ToolUse | UnknownBlock) -> int:
+def _block_tokens(message: Message, block: Block) -> int:
     only = Message(id=message.id, role=message.role, blocks=(block,), origin=message.origin)
     return estimate_message_tokens(only)
 
