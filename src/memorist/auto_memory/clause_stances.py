@@ -56,6 +56,26 @@ ALTERNATIVES: tuple[frozenset[str], ...] = tuple(
 """Words of which a project or a user chooses one at a time. Our choice: what people were seen to
 correct; a pair that is missing here is two memories instead of one.
 """
+DAYS = {
+    day: "|".join(line.split())
+    for day, line in (
+        ("monday", "mondays montag montags lundi lundis lunes segunda-feira понедельник"
+         " понедельникам 周一 星期一 月曜日 月曜 월요일"),
+        ("tuesday", "tuesdays dienstag dienstags mardi mardis martes terça-feira вторник"
+         " вторникам 周二 星期二 火曜日 火曜 화요일"),
+        ("wednesday", "wednesdays mittwoch mittwochs mercredi mercredis miércoles quarta-feira"
+         " среда среду средам 周三 星期三 水曜日 水曜 수요일"),
+        ("thursday", "thursdays donnerstag donnerstags jeudi jeudis jueves quinta-feira четверг"
+         " четвергам 周四 星期四 木曜日 木曜 목요일"),
+        ("friday", "fridays freitag freitags vendredi vendredis viernes sexta-feira пятница"
+         " пятницу пятницам 周五 星期五 金曜日 金曜 금요일"),
+        ("saturday", "saturdays samstag samstags samedi samedis sábado sábados суббота субботу"
+         " субботам 周六 星期六 土曜日 土曜 토요일"),
+        ("sunday", "sundays sonntag sonntags dimanche dimanches domingo domingos воскресенье"
+         " воскресеньям 周日 星期天 星期日 日曜日 日曜 일요일"),
+    )
+}  # fmt: skip
+"""The days of the week, and what each is called in the other languages."""
 ONE_WORD_FOR: dict[str, str] = {
     foreign: word
     for word, line in {
@@ -76,7 +96,8 @@ ONE_WORD_FOR: dict[str, str] = {
         "korean": "koreanisch|coréen|coreano|корейски|корейском|韩语|韩文|韓国語|한국어|한글",
         "comment": "kommentar|kommentare|commentaire|commentaires|comentario|comentarios"
         "|comentário|comentários|комментарий|комментарии|注释|コメント|주석",
-        "make": "haz|hagas|haga|hagan|hacer|faz|faça|façam|fazer|fais|faites|faire|mach|mache"
+        "make": "hacemos|fazemos|faisons"
+        "|haz|hagas|haga|hagan|hacer|faz|faça|façam|fazer|fais|faites|faire|mach|mache"
         "|machen|делай|делайте|делать|dê|dar|dé",
         "commit": "committe|committen|committet|commitea|commitear|commitees|commite|comite|comita"
         "|comitar|commita|commitar|коммить|коммитить|коммит|коммиты|коммитов|提交|コミット|커밋",
@@ -86,11 +107,24 @@ ONE_WORD_FOR: dict[str, str] = {
         "space": "leerzeichen|espace|espaces|espacios|espaços|пробел|пробелы|пробелами|空格"
         "|スペース|스페이스|공백",
         "tab": "tabulatoren|tabulations|tabulaciones|таб|табы|табами|制表符|タブ|탭",
+        "single": "einfache|einfachen|simples|одинарные|одинарных|单引号"
+        "|シングルクォート|작은따옴표",
+        "double": "doppelte|doppelten|doubles|dobles|duplas|двойные|двойных|双引号"
+        "|ダブルクォート|큰따옴표",
+        "quote": "anführungszeichen|guillemets|comillas|aspas|кавычки|кавычек",
+        "2": "two|twice|zwei|zweimal|deux|dos|dois|duas|два|две|дважды",
+        "3": "three|drei|dreimal|trois|tres|três|три|трижды",
+        "4": "four|vier|viermal|quatre|cuatro|quatro|четыре",
+        "5": "five|fünf|cinq|cinco|пять",
+        "6": "six|sechs|seis|шесть",
+        "8": "eight|acht|huit|ocho|oito|восемь",
+        "10": "ten|zehn|dix|diez|dez|десять",
+        **DAYS,
     }.items()
     for foreign in line.split("|")
 }
-"""The languages, `answer`, `make`, what is banned most, and what else is chosen, in the nine
-languages that are read:
+"""The languages, `answer`, `make`, what is banned most, what else is chosen, small numbers and the
+days of the week, in the nine languages that are read:
 `antworte auf Deutsch` and `answer in Chinese` choose for the same thing.
 """
 _CJK = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
@@ -208,7 +242,7 @@ _FRAME_WORDS = parse_word_list(
     really         actually always ever now again still yet back anymore more longer fine ok okay
     allowed         may can could should must shall will would need have has want like do does use
     used         using uses prefer preferred let lets make sure everywhere here there project repo
-    repository codebase everything every all any time future going forward then so than
+    repository codebase everything every all any time times future going forward then so than
     if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
     sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
     benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un

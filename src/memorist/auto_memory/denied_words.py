@@ -41,12 +41,23 @@ def rules_out_more(
     return any(
         _says_of_same(denied, each.order)
         if len(denied) > 1
-        else denied[0] in _fold_all(each) and _ends_clause(denied[0], known)
+        else denied[0] in _fold_all(each)
+        and (_ends_clause(denied[0], known) or _always_does(denied[0], each, known))
         for at, one in enumerate(mine)
         if not one.is_positive and (denied := _fold_all(one))
         for each in stated
         if at == 0 or _fold_action_noun(mine[0].order[0]) in _fold_all(each)
     )
+
+
+_ALWAYS = lazy_pattern(
+    r"\W*(?:please |bitte )?(?:always|immer|toujours|siempre|sempre|всегда)\b", re.IGNORECASE
+)
+
+
+def _always_does(word: str, stance: ClauseStance, text: str) -> bool:
+    """Whether a clause asks for what a word says whenever something is so."""
+    return stance.order[0] == word and _ALWAYS.match(text[stance.start :]) is not None
 
 
 def _says_of_same(denied: Sequence[str], order: Sequence[str]) -> bool:
@@ -63,6 +74,34 @@ def _says_of_same(denied: Sequence[str], order: Sequence[str]) -> bool:
     if at == sorted(at):
         return span <= len(denied) + (at[0] == 0 or len(denied) > 2)
     return span == len(denied) and words[at[0]] != order[at[0]]
+
+
+_ASSERTS = lazy_pattern(
+    r"\W*(?:always|immer|toujours|siempre|sempre|всегда|we|wir|nous|on|nosotros|nós|мы)\b|我们|总是",
+    re.IGNORECASE,
+)
+
+
+def does_what_is_ruled_out(
+    new: str, mine: Sequence[ClauseStance], theirs: Sequence[ClauseStance]
+) -> bool:
+    """Whether the new text says that what the known one rules out is always done, or is what `we`
+    do: no exception that is asked for, such as `push without asking in the docs`.
+    """
+    heads = {word for group in list_asserted_words(new, mine) for word in group}
+    bans = [
+        each for each in theirs if each.is_positive or not heads.isdisjoint(_fold_all(each)[:1])
+    ]
+    return bool(heads) and rules_out_more(bans, new, mine)
+
+
+def list_asserted_words(text: str, stances: Iterable[ClauseStance]) -> frozenset[frozenset[str]]:
+    """The first word of each ban that a text which asserts what is done speaks against."""
+    if _ASSERTS.match(text) is None:
+        return frozenset()
+    return frozenset(frozenset(_fold_all(each)[:1]) for each in stances if each.is_positive) - {
+        frozenset()
+    }
 
 
 def _ends_clause(word: str, text: str) -> bool:

@@ -13,15 +13,20 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.clause_stances import list_content_stems
+from memorist.auto_memory.fact_paraphrases import NOW, WORDS_OF_VERBS, say_fact_in_short
+from memorist.auto_memory.given_values import (
+    MAX_FACT_CHARS,
+    gives_other_value,
+    list_search_words_for_values,
+)
 from memorist.auto_memory.memory_changes import MemoryChange, build_memory_change
 from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header_values
 from memorist.auto_memory.team_memory import is_team_path
+from memorist.auto_memory.value_correction import corrects_value, parse_value_correction
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
 
-MAX_FACT_CHARS = 200
 _WORD = r"(?!(?:you|please|let|may|might|can|could|should|must|will|would|if|when)\b)[\w'’/-]+"
-_NOW = r"(?:now|these days|jetzt|maintenant|ahora|agora|adesso|теперь|nu)"
 _ONE_VALUE = (
     r"lives? (?:in|at)|works? (?:at|for)|happens? (?:on|at|in)"
     r"|(?:runs?|listens?) on|(?:goes|runs) through"
@@ -29,9 +34,9 @@ _ONE_VALUE = (
     r"|(?:joined|starts?|started|ends?|ended|expires?|launched|was (?:born|founded|released))"
     r" (?:in|on|at)"
     r"|is (?:hosted|deployed|run|kept|stored|written|built|served) (?:on|in|at|by|with)"
-    r"|is|am|ist|heißt|läuft auf|wohne in|arbeite bei|est|tourne sur|habite à|travaille chez"
-    r"|es|corre en|vivo en|trabajo en"
-    r"|é|roda em|moro em|è|gira su|vivo a|это|живу в"
+    r"|is|am|ist|heißt|läuft auf|est|tourne sur"
+    r"|es|corre en|trabajo en"
+    r"|é|roda em|è|gira su|vivo a|это"
 )
 """Verbs with which a thing has one value."""
 _ONE_OWNER = (
@@ -40,22 +45,22 @@ _ONE_OWNER = (
 )
 """Verbs with which a thing has one that does it, who may do others as well."""
 _FACT = lazy_pattern(
-    rf"\A(?P<subject>{_WORD}(?: {_WORD}){{0,4}}?) (?P<before>{_NOW} )?"
+    rf"\A(?P<subject>{_WORD}(?: {_WORD}){{0,4}}?) (?P<before>{NOW} )?"
     rf"(?:(?P<verb>{_ONE_VALUE})|(?P<owns>{_ONE_OWNER})|(?P<other>handles|manages|reviews|macht))"
-    rf" (?P<value>[^,;]{{1,60}}?)(?P<after> {_NOW})?[.!]*\Z",
+    rf" (?P<value>[^,;]{{1,60}}?)(?P<after> {NOW})?[.!]*\Z",
     re.IGNORECASE,
 )
 _USE = lazy_pattern(
-    rf"\A(?P<before>{_NOW} )?"
+    rf"\A(?P<before>{NOW} )?"
     r"(?:(?:we|i|wir|ich|nous|on|je|мы|the (?:project|repo|team)|this (?:project|repo)) )?"
     r"(?P<verb>uses?|have|run|nutzen?|verwenden?|utilis(?:ons|e)|us(?:amos|o)|utiliz(?:amos|o)"
     r"|использу(?:ем|ю))"
     r" (?P<value>[^,;]{1,40}?) (?:for|für|pour|para|per|для) (?P<subject>[^,;]{1,60}?)"
-    rf"(?P<after> {_NOW})?[.!]*\Z",
+    rf"(?P<after> {NOW})?[.!]*\Z",
     re.IGNORECASE,
 )
 """What is used for something."""
-_NAMED = lazy_pattern(r"(?-i:[A-Z])|\S*\d")
+_NAMED = lazy_pattern(r"(?-i:[A-ZÀ-ÞА-Я])|\S*\d|[\u3040-\u9fff]")
 _NAME = lazy_pattern(
     r"(?!(?:a|an|the|any|no|it|this|that|ein\w*|un|une|una|um|uma)\b)[\w.+#/-]+\Z", re.IGNORECASE
 )
@@ -113,21 +118,6 @@ _PERIODS_OF_ADVERBS = {
     "every other week": "every two weeks",
 }
 _CURRENT = frozenset(("current", "new"))
-_I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
-_DONE_BY = lazy_pattern(
-    rf"\A(?P<thing>[^,;]{{2,60}}?) (?:is|are) (?:{_NOW} )?"
-    r"(?P<done>owned|led|maintained|managed|reviewed|handled) by (?P<who>[^,;]{1,40}?)"
-    rf"(?: {_NOW})?[.!]*\Z",
-    re.IGNORECASE,
-)
-_DOES = {
-    "owned": "owns",
-    "led": "leads",
-    "maintained": "maintains",
-    "managed": "manages",
-    "reviewed": "reviews",
-    "handled": "handles",
-}
 _MAY = lazy_pattern(
     r"\A(?P<only>only )?(?P<who>[^,;]{2,60}?) (?:can|may|(?:is|are) allowed to) (?!not\b)"
     r"(?P<what>[^,;]{3,80}?)[.!]*\Z",
@@ -152,13 +142,6 @@ class _Fact(Struct, frozen=True):
     """Whether the part that may differ is a name, a number or a role."""
 
 
-def _say_who_does(found: re.Match[str]) -> str:
-    """`Tom owns billing now` for `Billing is now owned by Tom`."""
-    is_new = re.search(rf" {_NOW}\b", found[0], re.IGNORECASE)
-    does = _DOES[found["done"].casefold()]
-    return f"{found['who']} {does} {found['thing']}{' now' if is_new else ''}"
-
-
 @lru_cache(maxsize=2_000)
 def _read_facts(text: str) -> tuple[_Fact, ...]:
     """The facts of a text: it is one itself, or its parts are."""
@@ -171,7 +154,7 @@ def _read_facts(text: str) -> tuple[_Fact, ...]:
 
 @lru_cache(maxsize=2_000)
 def _read_fact(text: str) -> _Fact | None:
-    plain = _DONE_BY.sub(_say_who_does, _I_AM.sub("I am", text))
+    plain = say_fact_in_short(text)
     if found := _USE.match(plain):
         sort, subject = "use", list_content_stems(found["subject"])
         is_named = (
@@ -204,10 +187,25 @@ def states_otherwise(new: str, known: str) -> bool:
     facts, others = _read_facts(new), _read_facts(known)
     return (
         any(_differ_in_one_part(mine, theirs) for mine in facts for theirs in others)
+        or gives_other_value(new, known)
+        or _states_former_value(new, known)
         or _recurs_otherwise(new, known)
         or _allows_others(new, known)
         or _denies_in_chinese(new, known)
         or _likes_otherwise(new, known)
+    )
+
+
+def _states_former_value(new: str, known: str) -> bool:
+    """Whether a fact gives a thing the value that a known text gives up: one of the two is old."""
+    correction = parse_value_correction(known)
+    former = (
+        {word for words in correction.former_values for word in words} if correction else set[str]()
+    )
+    return (
+        bool(former)
+        and any(fact.values and former.issuperset(fact.values) for fact in _read_facts(new))
+        and corrects_value(known, new)
     )
 
 
@@ -292,20 +290,18 @@ def _strip_chinese_particles(text: str) -> str:
 
 def list_search_words_for_conflicts(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every fact holds all that this one may state otherwise."""
+    start = text[:MAX_FACT_CHARS]
     facts = _read_facts(text)
-    if not facts and _HOW_OFTEN.search(text[:MAX_FACT_CHARS]):
-        things = list_content_stems(_HOW_OFTEN.sub(" ", text[:MAX_FACT_CHARS]))
-        return frozenset(frozenset((each,)) for each in things)
-    if not facts and (may := _MAY.match(text[:MAX_FACT_CHARS])):
-        return frozenset((frozenset(list_content_stems(may["what"])),)) - {frozenset()}
-    if not facts and (likes := _LIKES.match(text[:MAX_FACT_CHARS])):
-        return frozenset((frozenset(list_content_stems(likes["what"])),)) - {frozenset()}
-    if not facts:
-        parts_said = _CHINESE_NEGATION.sub(" ", _strip_chinese_particles(text)).split()
-        return frozenset((frozenset(parts_said),)) if parts_said else frozenset()
-    return frozenset(
-        frozenset(part) for fact in facts for part in (_name_subject(fact), fact.values) if part
-    )
+    groups = {part for fact in facts for part in (_name_subject(fact), fact.values)}
+    if _HOW_OFTEN.search(start):
+        groups |= {(each,) for each in list_content_stems(_HOW_OFTEN.sub(" ", start))}
+    for pattern in (_MAY, _LIKES):
+        if found := pattern.match(start):
+            groups.add(list_content_stems(found["what"]))
+    groups.add(tuple(_CHINESE_NEGATION.sub(" ", _strip_chinese_particles(text)).split()))
+    verbs = {fact.verb[:4] for fact in facts if fact.subject == ("i",)}
+    groups |= {(word,) for verb, words in WORDS_OF_VERBS.items() if verb in verbs for word in words}
+    return (frozenset(map(frozenset, groups)) | list_search_words_for_values(text)) - {frozenset()}
 
 
 def _name_subject(fact: _Fact) -> tuple[str, ...]:

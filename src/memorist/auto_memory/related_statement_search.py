@@ -32,8 +32,8 @@ from memorist.auto_memory.clause_stances import (
     parse_clauses_with_marks,
     split_chosen_word_from_clause,
 )
-from memorist.auto_memory.denied_words import list_denied_words, rules_out_more
-from memorist.auto_memory.fact_values import list_search_words_for_conflicts, states_otherwise
+from memorist.auto_memory.denied_words import list_asserted_words, list_denied_words, rules_out_more
+from memorist.auto_memory.fact_values import list_search_words_for_conflicts
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.memory_reconciliation import split_at_former_text
 from memorist.auto_memory.statement_comparison import (
@@ -49,7 +49,6 @@ from memorist.auto_memory.statements.statement_similarity import (
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
-    corrects_value,
     list_word_groups_of_corrected_texts,
 )
 from memorist.auto_memory.verb_forms import (
@@ -376,6 +375,7 @@ def _measure_limits(said: str) -> _AgreementLimits:
             _list_marks(words)
             for words in list_word_groups_of_corrected_texts(said)
             | list_search_words_for_conflicts(said)
+            | list_asserted_words(said, stances)
         ],
     )
 
@@ -395,11 +395,11 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
         and is_same_rule(said, known)
     ):
         return True
-    # No clause says the same or the opposite: only a value can be corrected.
+    # No clause says the same or the opposite: only a value or a ban can be in doubt.
     return (
         len(known) <= MAX_CORRECTION_CHARS
         and any(contains_substring_from_every_group(folded, marks) for marks in limits.corrected)
-        and (corrects_value(said, known) or states_otherwise(said, known))
+        and compare_statements(said, known) is not StatementRelation.UNRELATED
     )
 
 

@@ -25,7 +25,7 @@ from memorist.auto_memory.clause_stances import (
     parse_clause_stances,
     split_chosen_word_from_clause,
 )
-from memorist.auto_memory.denied_words import ONE_CASE, rules_out_more
+from memorist.auto_memory.denied_words import ONE_CASE, does_what_is_ruled_out, rules_out_more
 from memorist.auto_memory.fact_values import list_search_words_for_conflicts, states_otherwise
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.statements.statement_patterns import VERBS
@@ -105,7 +105,11 @@ def compare_statements(new: str, known: str) -> StatementRelation:
             return StatementRelation.CORRECTED
         if _abandons(new, known):
             return StatementRelation.ABANDONED
-        is_doubtful = states_otherwise(new, known) or rules_out_more(mine, known, theirs)
+        is_doubtful = (
+            states_otherwise(new, known)
+            or rules_out_more(mine, known, theirs)
+            or does_what_is_ruled_out(new, mine, theirs)
+        )
         return StatementRelation.STATED_OTHERWISE if is_doubtful else StatementRelation.UNRELATED
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
     covered = len(known) <= MAX_COMPARED_CHARS and all(

@@ -173,7 +173,7 @@ def parse_value_correction(text: str) -> ValueCorrection | None:
     """Read a text that speaks of a change; None for any other, and for a long one."""
     if len(text) > MAX_CORRECTION_CHARS or "?" in text:
         return None
-    only_denies = _CHANGES.search(text) is None
+    only_denies = not speaks_of_change(text)
     if only_denies and _DENIES_VALUE.search(text) is None:
         return None
     former = {
@@ -190,6 +190,11 @@ def parse_value_correction(text: str) -> ValueCorrection | None:
         only_denies,
     )
     return changed if former or changed.numbered or _names_changed_thing(text) else None
+
+
+def speaks_of_change(text: str) -> bool:
+    """Whether a text says that something is so now, or no longer."""
+    return _CHANGES.search(text) is not None
 
 
 _ONE = lazy_pattern(r"one\W*\Z", re.IGNORECASE)

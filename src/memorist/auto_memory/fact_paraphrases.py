@@ -1,0 +1,118 @@
+"""Facts that several languages or forms state, each in the words of one (AM-12). Pure.
+
+`Ich wohne in Hamburg` is `I live in Hamburg`, `billing is owned by Tom` is `Tom owns billing`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import parse_word_list
+
+NOW = r"(?:now|these days|jetzt|maintenant|ahora|agora|adesso|теперь|nu)"
+"""Says that something is so at present."""
+SINCE = lazy_pattern(
+    rf"\b(?:{NOW}|from now on|as of|since|starting|from (?:today|tomorrow|next)|ab (?:jetzt|sofort)"
+    r"|seit|künftig|désormais|dorénavant|à partir d[eu']|depuis|a partir de|desde|отныне|впредь)\b"
+    r"|现在|从现在|以后|今後|今は|これから",
+    re.IGNORECASE,
+)
+"""Says that something is so as of some time."""
+_I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
+_DONE_BY = lazy_pattern(
+    rf"\A(?P<thing>[^,;]{{2,60}}?) (?:is|are) (?:{NOW} )?"
+    r"(?P<done>owned|led|maintained|managed|reviewed|handled) by (?P<who>[^,;]{1,40}?)"
+    rf"(?: {NOW})?[.!]*\Z",
+    re.IGNORECASE,
+)
+_DOES = {
+    "owned": "owns",
+    "led": "leads",
+    "maintained": "maintains",
+    "managed": "manages",
+    "reviewed": "reviews",
+    "handled": "handles",
+}
+_PLACE = r"(?P<value>(?-i:[^\W\d_a-zа-яё])[^,;.!。]{1,40})"
+_HERE_NOW = rf"(?: {NOW}| vor kurzem| récemment| hace poco)?"
+_SAID_OF_SPEAKER = tuple(
+    (canonical, lazy_pattern(rf"\A(?:{patterns})[.!。]*\Z", re.IGNORECASE))
+    for canonical, patterns in (
+        (
+            "I live in {} now",
+            rf"i(?:['’]ve| have)? (?:just |recently )?(?:moved|relocated) to {_PLACE}"
+            rf"|ich bin{_HERE_NOW} nach {_PLACE.replace('value', 'de')} (?:um)?gezogen"
+            rf"|j['’]ai (?:déménagé|emménagé) à {_PLACE.replace('value', 'fr')}"
+            rf"|(?:ahora )?me (?:mudé|he mudado) a {_PLACE.replace('value', 'es')}"
+            rf"|(?:eu )?(?:me )?mudei(?:-me)? (?:para|pra) {_PLACE.replace('value', 'pt')}"
+            rf"|я переехала? в {_PLACE.replace('value', 'ru')}"
+            r"|我(?:已经|刚)?搬(?:家)?[到去](?P<zh>[^，。]{1,12}?)了?"
+            r"|(?:私は|僕は)?(?P<ja>[^、。は]{1,12})[にへ]引っ越し(?:ました|た|ています)?",
+        ),
+        (
+            "I live in {}",
+            rf"i(?:['’]m| am) (?:based|living) in {_PLACE}"
+            rf"|ich (?:wohne|lebe){_HERE_NOW} in {_PLACE.replace('value', 'de')}"
+            rf"|(?:j['’]habite|je vis){_HERE_NOW} à {_PLACE.replace('value', 'fr')}"
+            rf"|(?:yo )?(?:ahora )?vivo{_HERE_NOW} en {_PLACE.replace('value', 'es')}"
+            rf"|(?:eu )?(?:agora )?moro{_HERE_NOW} em {_PLACE.replace('value', 'pt')}"
+            rf"|я(?: теперь)? живу{_HERE_NOW} в {_PLACE.replace('value', 'ru')}"
+            r"|我(?:现在)?住在(?P<zh>[^，。]{1,12})"
+            r"|(?:私は|僕は)?(?:今は?)?(?P<ja>[^、。は]{1,12})に住んで(?:います|いる|ます)",
+        ),
+        (
+            "I work at {} now",
+            rf"i(?:['’]ve| have)? (?:just |recently )?joined {_PLACE}"
+            rf"|ich bin{_HERE_NOW} zu {_PLACE.replace('value', 'de')} gewechselt",
+        ),
+        (
+            "I work at {}",
+            rf"ich arbeite{_HERE_NOW} (?:bei|für) {_PLACE.replace('value', 'de')}"
+            rf"|je travaille{_HERE_NOW} (?:chez|pour) {_PLACE.replace('value', 'fr')}"
+            r"|我(?:现在)?在(?P<zh>[^，。]{1,12})(?:工作|上班)"
+            r"|(?P<ja>[^、。は]{1,12})で働いて(?:います|いる|ます)",
+        ),
+    )
+)
+"""Where the user lives and works, in the languages that are read."""
+WORDS_OF_VERBS = {
+    "live": parse_word_list(
+        "live moved relocated based living wohn leb gezogen habit vis ménagé vivo mud moro жив "
+        "переехал 住 搬 引っ越"
+    ),
+    "work": parse_word_list("work joined arbeit gewechselt travail 工作 上班 働"),
+}
+"""Pieces of the words with which these facts are stated."""
+_OWNERS = lazy_pattern(
+    r"\A(?:[oa]|el|la|der|die|das|the|le)? ?(?:responsável|responsable|verantwortliche[rn]?|owner"
+    r"|maintainer|zuständige)(?: (?:pel[oa]|por|de|del|du|für|of|for|das?|do))+ "
+    rf"(?P<thing>[^,;]{{2,40}}?) (?:{NOW} )?(?:is|é|es|est|ist) (?:{NOW} )?(?:[oa] )?"
+    rf"(?P<who>[^,;]{{1,40}}?)(?: {NOW})?[.!]*\Z"
+    r"|\A(?P<zh_thing>[^，。]{1,20}?)(?:现在)?由(?P<zh_who>[^，。]{1,12})负责[了。]*\Z"
+    r"|\A(?P<ja_thing>[^、。]{1,20}?)の担当(?:者)?は(?:今は)?(?P<ja_who>[^、。]{1,12}?)(?:です|になりました)?。?\Z",
+    re.IGNORECASE,
+)
+"""Who is responsible for something, in the languages that are read."""
+
+
+def say_fact_in_short(text: str) -> str:
+    """A fact that several languages state, in the words of one."""
+    text = text.strip()
+    for canonical, pattern in _SAID_OF_SPEAKER:
+        if found := pattern.match(text):
+            return canonical.format(next(value for value in found.groups() if value).strip())
+    if found := _OWNERS.match(text):
+        thing, who = (
+            next(value for name, value in found.groupdict().items() if name.endswith(end) and value)
+            for end in ("thing", "who")
+        )
+        return f"{who} owns {thing}{' now' if SINCE.search(text) else ''}"
+    return _DONE_BY.sub(_say_who_does, _I_AM.sub("I am", text))
+
+
+def _say_who_does(found: re.Match[str]) -> str:
+    """`Tom owns billing now` for `Billing is now owned by Tom`."""
+    is_new = re.search(rf" {NOW}\b", found[0], re.IGNORECASE)
+    does = _DOES[found["done"].casefold()]
+    return f"{found['who']} {does} {found['thing']}{' now' if is_new else ''}"
