@@ -145,6 +145,28 @@ async def test_instructions_in_the_middle_survive_in_their_order(
     assert LONG not in str(sent)
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("role", [{"role": "developer"}, {}])
+@pytest.mark.covers("CP-8", "CX-1")
+async def test_tools_that_the_history_defines_stay_defined(
+    way: CompactionStrategy, role: dict[str, str], tmp_path: Path
+) -> None:
+    """Codex sends its tools as an item of the history, and another when a server joins: a model
+    whose tools went with the older part could call none.
+    """
+    given = [
+        {"type": "additional_tools", **role, "tools": [{"type": "function", "name": name}]}
+        for name in ("exec_command", "find_issue")
+    ]
+    rules, folder, said, answered, *last = RESPONSES["input"]
+    body = {**RESPONSES, "input": [rules, given[0], folder, said, given[1], answered, *last]}
+
+    sent, _ = await compacted(body, "openai_responses", way, tmp_path)
+
+    assert [each for each in sent if each["type"] == "additional_tools"] == given
+    assert str(sent).count(LONG) < str(body).count(LONG)
+
+
 def test_instructions_in_the_middle_stay_within_their_part() -> None:
     """A host that gives the time before each question: the newest stay, a text that comes again
     once, and no compaction makes what they take grow. None comes between a call and its result.

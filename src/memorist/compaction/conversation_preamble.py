@@ -27,7 +27,7 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.oldest_rounds import MARKER_ID
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock, ToolResult
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, UnknownBlock
 from memorist.core.token_count import (
     estimate_message_tokens,
     estimate_messages_tokens,
@@ -213,10 +213,13 @@ def _list_state_tags(message: Message) -> tuple[str, ...]:
 
 
 def _list_instructions(message: Message) -> tuple[str, ...]:
-    """The texts of an instruction that describes no state; none of any other message."""
+    """The texts of an instruction that describes no state, and the tools that it defines; none of
+    any other message.
+    """
     if message.role not in _INSTRUCTION_ROLES or _list_state_tags(message):
         return ()
-    return tuple(_list_texts(message))
+    tools = [repr(block.raw) for block in message.blocks if isinstance(block, UnknownBlock)]
+    return (*_list_texts(message), *tools)
 
 
 def _pick_newest(

@@ -283,7 +283,7 @@ def decode_input_item(item: object, name: str) -> Message:
 
 def _read_unknown(item: JsonObject, name: str) -> Message:
     kind = build_unknown_block(item).kind
-    role = item.get("role")
+    role = item.get("role", "developer" if kind == "additional_tools" else None)
     if isinstance(role, str) and role in _ROLES:
         origin = Origin.MODEL if role == "assistant" else Origin.INJECTED
         return build_unknown_message(FORMAT, item, name, role=_ROLES[role], origin=origin)
