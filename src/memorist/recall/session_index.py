@@ -53,12 +53,7 @@ from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
     connect_database,
     create_private_file,
-    explain_database_error,
-    is_database_damage,
-    is_database_locked,
-    is_unwritable_error,
-    move_damaged_database_aside,
-    open_unsaved_copy,
+    open_or_replace_file,
     transaction,
 )
 from memorist.store.transcript_reader import UnpackedUtf8Lines
@@ -141,29 +136,11 @@ class SessionIndex:
         self._rankers = LruCache(Ranker.close, max_size=MAX_OPEN_PROJECTS)
         self._lock = threading.Lock()
         """Held while a ranker is opened: a thread loads those that its sessions will ask."""
-        self._database = self._open()
+        self._database = open_or_replace_file(path, self._connect, _prepare_tables, what="index")
         self._opened_file = get_device_and_inode(path)
         self._passage_counts: tuple[tuple[int, int], dict[str, int]] | None = None
         """Passages of each project, and the state of the file that they were counted in."""
         self._copy_until = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                return self._connect()
-            except sqlite3.DatabaseError as error:
-                if not is_database_damage(error):
-                    raise
-                move_damaged_database_aside(self._path)
-                return self._connect()
-        except (sqlite3.Error, OSError) as error:
-            if is_unwritable_error(error, self._path) or is_database_locked(error):
-                return open_unsaved_copy(self._path, error, _prepare_tables)
-            raise StoreError(
-                f"the index {self._path} cannot be opened: "
-                f"{explain_database_error(self._path, error)}"
-            ) from error
 
     def _connect(self) -> sqlite3.Connection:
         create_private_file(self._path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from msgspec import structs
 
@@ -11,12 +10,7 @@ from memorist.core.markdown import parse_top_level_outline
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.replay.context_chart import NARROW, START_TOKENS, render_chart
-from memorist.replay.replay_results import (
-    NotesUpdateRecord,
-    ReceiptTotals,
-    ReplayedSessionRecord,
-    ReplayRunSessions,
-)
+from memorist.replay.replay_results import ReceiptTotals, ReplayedSessionRecord, ReplayRunSessions
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.views.page_rendering import PageFrame, render_page
 from memorist.views.view_blocks import (
@@ -47,25 +41,34 @@ SHOWN_ROWS = 15
 """Rows of a table that are shown at once."""
 
 
-Columns = Sequence[tuple[str, Literal["text", "code", "number"]]]
-"""Headings, and the kind of what is below each."""
-
-
 def _build_table(
     heading: str,
-    columns: Columns,
-    rows: Iterable[Sequence[str]],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | int | PageCell]],
     rest: str = "more",
-    most: int = SHOWN_ROWS,
+    *,
+    numeric: Sequence[int] = (),
+    code: Sequence[int] = (),
 ) -> TableBlock:
+    """A table whose texts are cut and whose numbers are formatted; `numeric` and `code` are the
+    positions of such columns, `rest` is what the rows beyond `SHOWN_ROWS` are called.
+    """
     return TableBlock(
         heading=heading,
-        columns=[name for name, _ in columns],
-        rows=[build_table_row(*row) for row in rows],
-        numeric=[at for at, (_, kind) in enumerate(columns) if kind == "number"],
-        code=[at for at, (_, kind) in enumerate(columns) if kind == "code"],
-        most=most,
+        columns=columns,
+        rows=[build_table_row(*map(_format_cell, row)) for row in rows],
+        numeric=list(numeric),
+        code=list(code),
+        most=SHOWN_ROWS,
         rest=rest,
+    )
+
+
+def _format_cell(value: str | int | PageCell) -> str | PageCell:
+    if isinstance(value, int):
+        return format_number(value)
+    return (
+        cut_text_and_count_missing(value, MAX_CELL_CHARACTERS) if isinstance(value, str) else value
     )
 
 
@@ -196,96 +199,69 @@ def describe_background_cost(receipts: ReceiptTotals) -> str:
 
 def build_updates_table(session: ReplayedSessionRecord, start_tokens: int) -> TableBlock:
     """Each update of the notes, including the final one; notes begin at `start_tokens`."""
-    rows: list[tuple[str, ...]] = [
-        (str(number), *_update_row(update)) for number, update in enumerate(session.updates, 1)
+    updates = [(str(number), each) for number, each in enumerate(session.updates, 1)]
+    updates += [("end", session.final)] if session.final else []
+    rows: list[tuple[str | int, ...]] = [
+        (name, each.index, each.line, each.tokens, each.notes_tokens, each.why, each.way)
+        for name, each in updates
     ]
-    if session.final:
-        rows.append(("end", *_update_row(session.final)))
-    columns: Columns = (
-        ("Update", "number"),
-        ("After message", "number"),
-        ("Line", "number"),
-        ("Context", "number"),
-        ("Notes", "number"),
-        ("Why", "text"),
-        ("Way", "text"),
-        ("Repairs", "text"),
-    )
-    if not any(row[-1] for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    columns = ["Update", "After message", "Line", "Context", "Notes", "Why", "Way"]
+    if any(each.repairs for _, each in updates):
+        columns.append("Repairs")
+        rows = [
+            (*row, "; ".join(each.repairs)) for row, (_, each) in zip(rows, updates, strict=True)
+        ]
     return structs.replace(
-        _build_table("Updates of the notes", columns, rows, "more updates", 8),
+        _build_table(
+            "Updates of the notes", columns, rows, "more updates", numeric=(0, 1, 2, 3, 4)
+        ),
+        most=8,
         empty=f"None: the context stayed below {start_tokens:,} tokens, or nothing called for one.",
-    )
-
-
-def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
-    sizes = (
-        format_number(number)
-        for number in (update.index, update.line, update.tokens, update.notes_tokens)
-    )
-    return (
-        *sizes,
-        cut_text_and_count_missing(update.why, MAX_CELL_CHARACTERS),
-        update.way,
-        cut_text_and_count_missing("; ".join(update.repairs), MAX_CELL_CHARACTERS),
     )
 
 
 def build_compactions_table(session: ReplayedSessionRecord) -> TableBlock:
     """Each compaction, by the recorded agent or by memorist."""
-    columns: Columns = (
-        ("Compaction", "text"),
-        ("By", "text"),
-        ("After message", "number"),
-        ("Line", "number"),
-        ("Tokens before", "number"),
-        ("Tokens after", "number"),
-        ("Trigger", "text"),
-    )
     rows = (
         (
             f"C{number}",
             f"{each.by}: {each.strategy}" if each.strategy else each.by,
-            format_number(each.index),
-            format_number(each.line),
-            format_number(each.tokens_before),
-            format_number(each.tokens_after),
-            cut_text_and_count_missing(each.trigger, MAX_CELL_CHARACTERS),
+            each.index,
+            each.line,
+            each.tokens_before,
+            each.tokens_after,
+            each.trigger,
         )
         for number, each in enumerate(session.compactions, 1)
     )
-    return _build_table("Compactions", columns, rows, "more compactions")
+    columns = [
+        "Compaction",
+        "By",
+        "After message",
+        "Line",
+        "Tokens before",
+        "Tokens after",
+        "Trigger",
+    ]
+    return _build_table("Compactions", columns, rows, "more compactions", numeric=(2, 3, 4, 5))
 
 
 def build_memory_changes_table(session: ReplayedSessionRecord) -> TableBlock:
     """What the session wrote to memory, what waits in the inbox, and what was refused."""
-    columns: Columns = (
-        ("After message", "number"),
-        ("What", "text"),
-        ("Memory", "code"),
-        ("Why", "text"),
-    )
+    columns = ("After message", "What", "Memory", "Why")
     rows = (
-        (
-            format_number(step.index),
-            step.what,
-            cut_text_and_count_missing(", ".join(step.paths), MAX_CELL_CHARACTERS),
-            cut_text_and_count_missing(step.why, MAX_CELL_CHARACTERS),
-        )
-        for step in session.memory_steps
+        (step.index, step.what, ", ".join(step.paths), step.why) for step in session.memory_steps
     )
-    return _build_table("What this session left to later ones", columns, rows, most=20)
+    heading = "What this session left to later ones"
+    return structs.replace(_build_table(heading, columns, rows, numeric=(0,), code=(2,)), most=20)
 
 
 def build_recalled_texts_table(session: ReplayedSessionRecord) -> TableBlock:
     """What recall would have shown a live session."""
-    rows = ((format_number(given.index), given.text) for given in session.memory_given)
-    return _build_table(
-        "What a live session would have been shown of the sessions before it",
-        (("At message", "number"), ("Shown", "text")),
-        rows,
-        most=8,
+    rows = ((given.index, PageCell(given.text)) for given in session.memory_given)
+    heading = "What a live session would have been shown of the sessions before it"
+    return structs.replace(
+        _build_table(heading, ("At message", "Shown"), rows, numeric=(0,)), most=8
     )
 
 
@@ -294,13 +270,12 @@ def build_content_kinds_table(session: ReplayedSessionRecord) -> TableBlock:
     total = sum(session.kinds.values())
     ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
     rows = [
-        (kind, format_number(tokens), format_part_as_percent(tokens, total))
+        (kind, tokens, format_part_as_percent(tokens, total))
         for kind, tokens in ordered
         if tokens > 0
     ]
-    columns: Columns = (("Kind", "text"), ("Tokens", "number"), ("Share", "number"))
     return structs.replace(
-        _build_table("Tokens by kind", columns, rows),
+        _build_table("Tokens by kind", ("Kind", "Tokens", "Share"), rows, numeric=(1, 2)),
         note="Estimated over the whole file, what a compaction took away included." if rows else "",
         empty="The session holds no content.",
     )
@@ -311,19 +286,12 @@ def build_files_table(session: ReplayedSessionRecord) -> TableBlock:
     ordered = sorted(
         session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path)
     )
-    rows = (
-        (
-            cut_text_and_count_missing(use.path, MAX_CELL_CHARACTERS),
-            format_number(use.changes),
-            format_number(use.reads),
-        )
-        for use in ordered
-    )
-    columns: Columns = (("File", "code"), ("Changed", "number"), ("Read", "number"))
+    rows = ((use.path, use.changes, use.reads) for use in ordered)
+    columns = ("File", "Changed", "Read")
     changed = format_count_with_noun(sum(use.changes > 0 for use in session.files), "file")
     read = format_count_with_noun(sum(use.reads > 0 for use in session.files), "file")
     return structs.replace(
-        _build_table("Files", columns, rows, "more files"),
+        _build_table("Files", columns, rows, "more files", numeric=(1, 2), code=(0,)),
         note=f"{changed} changed, {read} read." if session.files else "",
         empty="No file was read or changed.",
     )
@@ -331,26 +299,13 @@ def build_files_table(session: ReplayedSessionRecord) -> TableBlock:
 
 def build_commands_table(session: ReplayedSessionRecord) -> TableBlock:
     """Each command."""
-    columns: Columns = (
-        ("Command", "code"),
-        ("Runs", "number"),
-        ("Failed", "number"),
-        ("Last outcome", "text"),
-    )
-    rows = (
-        (
-            cut_text_and_count_missing(use.command, MAX_CELL_CHARACTERS),
-            format_number(use.runs),
-            format_number(use.failures),
-            cut_text_and_count_missing(use.last_output_line, MAX_CELL_CHARACTERS),
-        )
-        for use in session.commands
-    )
+    rows = ((use.command, use.runs, use.failures, use.last_output_line) for use in session.commands)
+    columns = ("Command", "Runs", "Failed", "Last outcome")
     runs = format_count_with_noun(sum(use.runs for use in session.commands), "run")
     failures = format_count_with_noun(sum(use.failures for use in session.commands), "failure")
     each = format_count_with_noun(len(session.commands), "command")
     return structs.replace(
-        _build_table("Commands", columns, rows, "more commands"),
+        _build_table("Commands", columns, rows, "more commands", numeric=(1, 2), code=(0,)),
         note=f"{runs} of {each}, {failures}." if session.commands else "",
         empty="No command was run.",
     )
@@ -358,35 +313,27 @@ def build_commands_table(session: ReplayedSessionRecord) -> TableBlock:
 
 def build_failures_table(session: ReplayedSessionRecord) -> TableBlock:
     """What failed, and what fixed it."""
-    columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
+    columns = ("What failed", "How", "What mended it")
     rows = (
-        (
-            cut_text_and_count_missing(each.what, MAX_CELL_CHARACTERS),
-            cut_text_and_count_missing(each.error, MAX_CELL_CHARACTERS),
-            cut_text_and_count_missing(each.fixed_by, MAX_CELL_CHARACTERS)
-            or "nothing that the record shows",
-        )
+        (each.what, each.error, each.fixed_by or "nothing that the record shows")
         for each in session.troubles
     )
     return structs.replace(
-        _build_table("What failed, and what mended it", columns, rows, "more failures"),
+        _build_table("What failed, and what mended it", columns, rows, "more failures", code=(0,)),
         empty="Nothing failed.",
     )
 
 
 def build_damaged_lines_table(session: ReplayedSessionRecord) -> TableBlock:
     """Lines of the file that were skipped or fixed, and why."""
-    columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
-    entries = sorted(
+    rows = sorted(
         [(each.line, "skipped", each.why) for each in session.skipped]
         + [(each.line, "mended", each.why) for each in session.mended]
     )
-    rows = (
-        (format_number(line), what, cut_text_and_count_missing(why, MAX_CELL_CHARACTERS))
-        for line, what, why in entries
-    )
     return structs.replace(
-        _build_table("Lines of the file", columns, rows, "more lines"),
+        _build_table(
+            "Lines of the file", ("Line", "What", "Why"), rows, "more lines", numeric=(0,)
+        ),
         note=f"{format_count_with_noun(session.records, 'line')} with content: "
         f"{len(session.skipped):,} skipped, {len(session.mended):,} mended, "
         f"{sum(session.asides.values()):,} beside the conversation.",
@@ -396,12 +343,10 @@ def build_damaged_lines_table(session: ReplayedSessionRecord) -> TableBlock:
 def build_side_record_counts_table(session: ReplayedSessionRecord) -> TableBlock:
     """Records beside the conversation by kind, most first; all wait behind a line that opens."""
     ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
-    rows = (
-        (cut_text_and_count_missing(kind, MAX_CELL_CHARACTERS), format_number(count))
-        for kind, count in ordered
+    heading = "Records beside the conversation"
+    return structs.replace(
+        _build_table(heading, ("Kind", "Count"), ordered, "kinds", numeric=(1,)), most=0
     )
-    columns: Columns = (("Kind", "text"), ("Count", "number"))
-    return _build_table("Records beside the conversation", columns, rows, "kinds", most=0)
 
 
 def build_overview_table(sessions: Sequence[ReplayedSessionRecord]) -> TableBlock:
