@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
+from functools import wraps
 from pathlib import Path, PurePath
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.compaction.compaction_input import CompactionOutcome
-from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.core.process_bound import NotPicklable
 from memorist.engine.project_search import SearchResults
@@ -29,13 +27,13 @@ from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
-from memorist.forks.fork_spec import Receipt
 from memorist.platforms.process_hooks import close_at_exit
 from memorist.ports import HostInfo
 from memorist.runtime import SessionContext
 from memorist.store.home_layout import SessionLayout
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 MAX_CANCEL_SECONDS = 5.0
 """Longest wait for what is cancelled when the loop ends, in seconds. Our choice."""
@@ -115,9 +113,33 @@ class EventLoopThread:
                 self._thread.join(seconds)
 
 
+def _wait_for_coroutine(
+    method: Callable[Concatenate[Session, Arguments], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[BlockingSession, Arguments], Result]:
+    """The same call of a session, which waits for what the coroutine returns or raises."""
+
+    @wraps(method)
+    def call(self: BlockingSession, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return self._loop.run(lambda: method(self._session, *args, **kwargs))
+
+    return call
+
+
+def _call_in_loop(
+    method: Callable[Concatenate[Session, Arguments], Result],
+) -> Callable[Concatenate[BlockingSession, Arguments], Result]:
+    """The same call of a session, made in the loop's thread."""
+
+    @wraps(method)
+    def call(self: BlockingSession, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return self._loop.call(lambda: method(self._session, *args, **kwargs))
+
+    return call
+
+
 class BlockingSession(NotPicklable):
     """A `Session` whose calls wait for their results; one conversation, used by one thread at a
-    time. A context manager that closes it.
+    time. A context manager that closes it. Arguments, results and errors are those of `Session`.
     """
 
     def __init__(self, session: Session, loop: EventLoopThread) -> None:
@@ -149,78 +171,21 @@ class BlockingSession(NotPicklable):
         """As `Session.fetch_tool`."""
         return self._session.fetch_tool
 
-    def assemble_context(self, context: HostContext) -> None:
-        """As `Session.assemble_context`."""
-        self._loop.call(lambda: self._session.assemble_context(context))
-
-    def prepare(self, request: JsonObject) -> JsonObject:
-        """As `Session.prepare`: take the request that is about to be sent, return the one to send.
-
-        Raises WireFormatError when the request is not of the session's format.
-        """
-        return self._loop.run(lambda: self._session.prepare(request))
-
-    def observe(self, reply: object) -> None:
-        """As `Session.observe`: take the model's reply, the SDK's object or its JSON.
-
-        Raises WireFormatError when the reply is not of the session's format.
-        """
-        self._loop.run(lambda: self._session.observe(reply))
-
-    def end_turn(self) -> None:
-        """As `Session.end_turn`: the reply had no tool calls."""
-        self._loop.run(self._session.end_turn)
-
-    def on_file_read(self, path: str | PurePath) -> None:
-        """As `Session.on_file_read`."""
-        self._loop.call(lambda: self._session.on_file_read(path))
-
-    def search_project(self, query: str, limit: int = 10) -> SearchResults:
-        """As `Session.search_project`: all that is kept of this project. Raises StoreError."""
-        return self._loop.call(lambda: self._session.search_project(query, limit))
-
-    def recall_for_tool_call(self, name: str, arguments: JsonObject) -> str:
-        """As of a `Session`: what to tell the agent before a tool call; mostly empty."""
-        return self._loop.call(lambda: self._session.recall_for_tool_call(name, arguments))
-
-    def pin(self, text: str) -> None:
-        """As `Session.pin`: keep a text in sight for this session. Raises StoreError."""
-        self._loop.call(lambda: self._session.pin(text))
-
-    def turn_memory_off(self) -> None:
-        """As `Session.turn_memory_off`: no memory in this session from now on."""
-        self._loop.call(self._session.turn_memory_off)
-
-    def update_notes(self) -> str:
-        """As `Session.update_notes`: update the notes now and return them.
-
-        Raises NothingToDo for an empty conversation.
-        """
-        return self._loop.run(self._session.update_notes)
-
-    def compact(
-        self, instructions: str = "", strategy: CompactionStrategy = "auto"
-    ) -> CompactionOutcome:
-        """As `Session.compact`. Raises NothingToDo for an empty conversation."""
-        return self._loop.run(lambda: self._session.compact(instructions, strategy))
-
-    def shrink_refused_request(self) -> JsonObject | None:
-        """As of a `Session`: the request to send after a refusal as too long, or None."""
-        return self._loop.run(self._session.shrink_refused_request)
-
-    def fetch(self, id: str) -> str | None:
-        """As `Session.fetch`: the full text of what is no longer shown in full."""
-        return self._loop.call(lambda: self._session.fetch(id))
-
-    def receipts(self) -> Sequence[Receipt]:
-        """As `Session.receipts`."""
-        return self._loop.call(self._session.receipts)
-
-    def close(self) -> None:
-        """Wait for background work, at most a minute, and release the files. May be called
-        twice.
-        """
-        self._loop.run(self._session.close)
+    prepare = _wait_for_coroutine(Session.prepare)
+    observe = _wait_for_coroutine(Session.observe)
+    end_turn = _wait_for_coroutine(Session.end_turn)
+    update_notes = _wait_for_coroutine(Session.update_notes)
+    compact = _wait_for_coroutine(Session.compact)
+    shrink_refused_request = _wait_for_coroutine(Session.shrink_refused_request)
+    close = _wait_for_coroutine(Session.close)
+    assemble_context = _call_in_loop(Session.assemble_context)
+    on_file_read = _call_in_loop(Session.on_file_read)
+    search_project = _call_in_loop(Session.search_project)
+    recall_for_tool_call = _call_in_loop(Session.recall_for_tool_call)
+    pin = _call_in_loop(Session.pin)
+    turn_memory_off = _call_in_loop(Session.turn_memory_off)
+    fetch = _call_in_loop(Session.fetch)
+    receipts = _call_in_loop(Session.receipts)
 
     def __enter__(self) -> Self:
         return self
