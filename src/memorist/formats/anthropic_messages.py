@@ -42,6 +42,7 @@ from memorist.formats.request_codec import (
     decode_tool_definition_object,
     detect_origin_of_user_message,
     get_arguments_object,
+    get_lone_plain_text,
     get_text_or_none,
     get_unknown_block_json,
     get_unknown_block_text,
@@ -187,13 +188,9 @@ def _base_fields(
 
 def _write_result(block: ToolResult, write: Callable[[ContentPart], object]) -> JsonObject:
     base: JsonObject = {"type": "tool_result", "tool_use_id": block.tool_use_id}
-    if (
-        block.plain
-        and len(block.content) == 1
-        and isinstance(block.content[0], TextBlock)
-        and block.content[0].extra is None
-    ):
-        base["content"] = block.content[0].text
+    text = get_lone_plain_text(block.content) if block.plain else None
+    if text is not None:
+        base["content"] = text
     elif block.content or not block.plain:
         base["content"] = [
             written for part in block.content if (written := write(part)) is not None
@@ -307,10 +304,10 @@ def _write_native(message: Message) -> object:
     content = [encode_block(block) for block in message.blocks]
     if wire.kind == UNKNOWN_ITEM:
         return content[0] if len(content) == 1 else content
-    first = message.blocks[0] if len(content) == 1 else None
-    if wire.plain and isinstance(first, TextBlock) and first.extra is None:
-        return merge_extra_keys({"role": message.role, "content": first.text}, wire.extra)
-    return merge_extra_keys({"role": message.role, "content": content}, wire.extra)
+    text = get_lone_plain_text(message.blocks) if wire.plain else None
+    return merge_extra_keys(
+        {"role": message.role, "content": content if text is None else text}, wire.extra
+    )
 
 
 def _entry_role(message: Message) -> str:

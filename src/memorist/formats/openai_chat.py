@@ -29,7 +29,6 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
     UnknownBlock,
-    Usage,
     WireInfo,
 )
 from memorist.core.text_analysis import parse_word_list
@@ -45,6 +44,7 @@ from memorist.formats.request_codec import (
     decode_tool_definition_object,
     detect_origin_of_user_message,
     get_arguments_text,
+    get_lone_plain_text,
     get_text_or_none,
     get_unknown_block_json,
     get_unknown_block_text,
@@ -52,8 +52,8 @@ from memorist.formats.request_codec import (
     is_custom_call,
     join_block_texts,
     merge_extra_keys,
-    parse_token_number,
     parse_tool_arguments_or_none,
+    read_openai_usage,
     require_list_field,
     require_object,
 )
@@ -318,10 +318,8 @@ def _is_refusal(block: Block) -> bool:
 
 def encode_content_as_string_or_parts(content: list[ContentPart], *, plain: bool) -> object:
     """A string if it was one and still can be, otherwise parts."""
-    first = content[0] if len(content) == 1 else None
-    if plain and isinstance(first, TextBlock) and first.extra is None:
-        return first.text
-    return [encode_native_part(part) for part in content]
+    text = get_lone_plain_text(content) if plain else None
+    return [encode_native_part(part) for part in content] if text is None else text
 
 
 def encode_native_part(part: ContentPart) -> object:
@@ -373,25 +371,6 @@ ANSWER_NAME = "answer"
 
 _PLAIN_WIRE = WireInfo(FORMAT, plain=True)
 _PARTS_WIRE = WireInfo(FORMAT)
-
-
-def read_usage(usage: object) -> Usage:
-    """Token counts. `prompt_tokens` includes cached and cache-written tokens; they are
-    subtracted.
-    """
-    if not isinstance(usage, dict):
-        return Usage()
-    details = usage.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    read = parse_token_number(details.get("cached_tokens"))
-    written = parse_token_number(details.get("cache_write_tokens"))
-    fresh = max(0, parse_token_number(usage.get("prompt_tokens")) - read - written)
-    return Usage(
-        input=fresh,
-        cache_read=read,
-        cache_write=written,
-        output=parse_token_number(usage.get("completion_tokens")),
-    )
 
 
 def _is_native(message: Message) -> bool:
@@ -598,7 +577,7 @@ class OpenAIChatCodec(Codec):
         choice = _first_choice(require_object(body, "The openai_chat reply"))
         reply_id = get_text_or_none(body.get("id"))
         stop = get_text_or_none(choice.get("finish_reason"))
-        usage = read_usage(body.get("usage"))
+        usage = read_openai_usage(body.get("usage"), "prompt", "completion")
         message = structs.replace(
             read_message(choice["message"], reply_id or "reply"),
             reply_id=reply_id,

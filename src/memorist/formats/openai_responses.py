@@ -38,6 +38,7 @@ from memorist.formats.request_codec import (
     decode_tool_definition_object,
     detect_origin_of_user_message,
     get_arguments_text,
+    get_lone_plain_text,
     get_text_or_none,
     get_unknown_block_json,
     get_unknown_block_text,
@@ -47,6 +48,7 @@ from memorist.formats.request_codec import (
     merge_extra_keys,
     parse_token_number,
     parse_tool_arguments_or_none,
+    read_openai_usage,
     require_list_field,
     require_object,
 )
@@ -110,8 +112,9 @@ def encode_content_as_string_or_parts(
     blocks: tuple[Block, ...], role: Role, *, plain: bool
 ) -> object:
     """Write a message's content: a string if it was one and still can be, otherwise parts."""
-    if plain and len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].extra is None:
-        return blocks[0].text
+    text = get_lone_plain_text(blocks) if plain else None
+    if text is not None:
+        return text
     usual = get_default_text_type(role)
     return [encode_native_part(block, usual) for block in blocks if isinstance(block, ContentPart)]
 
@@ -479,13 +482,9 @@ def _write_call(block: ToolUse, wire: WireInfo) -> JsonObject:
 def _write_output(block: ToolResult, wire: WireInfo) -> JsonObject:
     key = OUTPUT_ITEMS[wire.kind]
     base: JsonObject = {"type": wire.kind, "id" if wire.plain else "call_id": block.tool_use_id}
-    if (
-        block.plain
-        and len(block.content) == 1
-        and isinstance(block.content[0], TextBlock)
-        and block.content[0].extra is None
-    ):
-        base[key] = block.content[0].text
+    text = get_lone_plain_text(block.content) if block.plain else None
+    if text is not None:
+        base[key] = text
     elif block.content or not block.plain:
         base[key] = [encode_native_part(part, "input_text") for part in block.content]
     return merge_extra_keys(base, block.extra)
@@ -500,26 +499,11 @@ _MESSAGE_WIRE = WireInfo(FORMAT)
 _PLAIN_WIRE = WireInfo(FORMAT, plain=True)
 
 
-def read_usage(usage: object) -> Usage:
-    """Token counts. `input_tokens` includes cached and cache-written tokens; they are
-    subtracted.
-    """
-    if not isinstance(usage, dict):
-        return Usage()
-    details = usage.get("input_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    of_output = usage.get("output_tokens_details")
-    of_output = of_output if isinstance(of_output, dict) else {}
-    read = parse_token_number(details.get("cached_tokens"))
-    written = parse_token_number(details.get("cache_write_tokens"))
-    fresh = max(0, parse_token_number(usage.get("input_tokens")) - read - written)
-    return Usage(
-        input=fresh,
-        cache_read=read,
-        cache_write=written,
-        output=parse_token_number(usage.get("output_tokens")),
-        reasoning=parse_token_number(of_output.get("reasoning_tokens")),
-    )
+def _read_usage(usage: object) -> Usage:
+    found = read_openai_usage(usage, "input", "output")
+    details = usage.get("output_tokens_details") if isinstance(usage, dict) else None
+    reasoning = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return structs.replace(found, reasoning=parse_token_number(reasoning))
 
 
 def _stop_reason(body: JsonObject) -> str | None:
@@ -680,7 +664,7 @@ class OpenAIResponsesCodec(Codec):
             )
         reply_id = get_text_or_none(body.get("id"))
         stop = _stop_reason(body)
-        usage = read_usage(body.get("usage"))
+        usage = _read_usage(body.get("usage"))
         model = get_text_or_none(body.get("model"))
         last = len(items) - 1
         messages = tuple(

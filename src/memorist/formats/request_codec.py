@@ -27,6 +27,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
     UnknownBlock,
+    Usage,
     WireInfo,
 )
 from memorist.errors import WireFormatError
@@ -346,6 +347,32 @@ def require_list_field(body: JsonObject, key: str, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise WireFormatError(f"{what} has no list `{key}`; check which format it is.")
     return value
+
+
+def get_lone_plain_text(blocks: Sequence[Block]) -> str | None:
+    """The text of blocks that are one text without extras, which a string can stand for; None of
+    others.
+    """
+    first = blocks[0] if len(blocks) == 1 else None
+    return first.text if isinstance(first, TextBlock) and first.extra is None else None
+
+
+def read_openai_usage(usage: object, read_name: str, written_name: str) -> Usage:
+    """Token counts as OpenAI's two APIs give them, under these names. What was read includes cached
+    and cache-written tokens; they are subtracted.
+    """
+    if not isinstance(usage, dict):
+        return Usage()
+    details = usage.get(f"{read_name}_tokens_details")
+    details = details if isinstance(details, dict) else {}
+    read = parse_token_number(details.get("cached_tokens"))
+    written = parse_token_number(details.get("cache_write_tokens"))
+    return Usage(
+        input=max(0, parse_token_number(usage.get(f"{read_name}_tokens")) - read - written),
+        cache_read=read,
+        cache_write=written,
+        output=parse_token_number(usage.get(f"{written_name}_tokens")),
+    )
 
 
 def join_block_texts(blocks: Iterable[Block]) -> str:
