@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.statements.pattern_alternatives import (
     compile_alternatives_stepwise,
@@ -68,6 +69,52 @@ class StatementPattern(Struct, frozen=True):
         )
 
 
+_KINDS = {
+    **{act: StatementPattern(act, "") for act in get_args(StatementAct)},
+    **{
+        f"{act} beyond tasks": StatementPattern(act, "", rejects_task_words=True)
+        for act in get_args(StatementAct)
+    },
+    "correction as question": StatementPattern("correction", "", may_ask=True),
+}
+"""What a pattern may be, by the words in front of it; those beyond tasks reject task words."""
+_FIELDS = {"unless": "exception_pattern", "after": "preceding_pattern"}
+
+
+def parse_statement_patterns(table: str) -> tuple[StatementPattern, ...]:
+    r"""Read a table of patterns, whose expressions all ignore case. A row begins in the fifth column
+    with what the pattern is, one with `#` is a comment. Below it, from the seventh column on, what
+    is an exception (`unless`) and the sentence before (`after`). A line from the ninth column on
+    goes on with the line above it, with nothing between.
+
+        correction beyond tasks: (?P<text>stop using
+            .+)
+          unless: .*\bnow\b
+    """
+    found: list[StatementPattern] = []
+    field = ""
+    for line in table.split("\n"):
+        text = line.strip(" ")
+        match len(line) - len(text):
+            case _ if not text or text.startswith("#"):
+                pass
+            case 4:
+                kind, _, expression = text.partition(": ")
+                field = "pattern"
+                found.append(replace(_KINDS[kind], pattern=expression))
+            case 6:
+                name, _, expression = text.partition(": ")
+                field = _FIELDS[name]
+                found[-1] = replace(found[-1], **{field: expression})
+            case 8:
+                found[-1] = replace(found[-1], **{field: getattr(found[-1], field) + text})
+            case _:
+                raise ValueError(
+                    f"a line of the table begins in no column that means anything: {text}"
+                )
+    return tuple(found)
+
+
 def define_statement_pattern(
     act: StatementAct,
     pattern: str,
@@ -108,7 +155,7 @@ _VERBS = """
 
 VERBS = frozenset(_VERBS.split())
 """The base forms of verbs that order something."""
-VERB = "(?:" + "|".join(sorted(VERBS, key=len, reverse=True)) + ")"
+VERB = "(?:" + "|".join(sorted(VERBS, key=lambda verb: (-len(verb), verb))) + ")"
 """One of them."""
 
 NEGATION = r"(?:don['’]?t|do not|dont)"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memorist.auto_memory.statements.statement_patterns import (
     StatementPattern,
-    define_statement_pattern,
+    parse_statement_patterns,
 )
 
 _POLITE = (
@@ -47,52 +47,29 @@ WELL_KNOWN_TOOL = (
     r"webpack|docker|podman|terraform|postgres|sqlite|redis|tailwind|typescript|fish|zsh)"
 )
 
-TOOL_CHOICES: tuple[StatementPattern, ...] = (
+TOOL_CHOICES: tuple[StatementPattern, ...] = parse_statement_patterns(
+    rf"""
     # Never one, use the other; the verb may stand after the tool.
-    define_statement_pattern(
-        "rule",
-        rf"{_POLITE}(?P<text>{_NEVER}\s*(?:{_USE}\s*{_TOOL}|{_TOOL} {_USE}){_HERE}{_GAP}{_POLITE}"
-        rf"(?:{_ALWAYS}|{_USE}|we use|wir nehmen|nehmen wir|on est sur|on utilise|se usa|у нас)\s*.*{_TOOL}.*)",
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"{_POLITE}(?P<text>{_NEVER}\s*{_TOOL}{_HERE}{_GAP}{_POLITE}(?:{_ALWAYS}|{_USE})\s*{_TOOL}.*"
-        rf"|{_NEVER}\s*{_TOOL}{_HERE}{_GAP}{_POLITE}{_TOOL} {_ALWAYS}.*)",
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"{_POLITE}(?P<text>(?:n['’]|ne )?{_USE} (?:pas|jamais|plus|nicht|kein\w*|nie) (?:de )?{_TOOL}{_HERE}{_GAP}{_POLITE}"
-        rf"(?:{_ALWAYS}|{_USE}|on est sur|on utilise)\s*{_TOOL}.*)",
-    ),
+    rule: {_POLITE}(?P<text>{_NEVER}\s*(?:{_USE}\s*{_TOOL}|{_TOOL} {_USE}){_HERE}{_GAP}{_POLITE}(?:{_ALWAYS}|{_USE}|we use|wir nehmen|nehmen wir
+        |on est sur|on utilise|se usa|у нас)\s*.*{_TOOL}.*)
+    rule: {_POLITE}(?P<text>{_NEVER}\s*{_TOOL}{_HERE}{_GAP}{_POLITE}(?:{_ALWAYS}|{_USE})\s*{_TOOL}.*
+        |{_NEVER}\s*{_TOOL}{_HERE}{_GAP}{_POLITE}{_TOOL} {_ALWAYS}.*)
+    rule: {_POLITE}(?P<text>(?:n['’]|ne )?{_USE} (?:pas|jamais|plus|nicht|kein\w*|nie) (?:de )?{_TOOL}{_HERE}{_GAP}{_POLITE}(?:{_ALWAYS}|{_USE}
+        |on est sur|on utilise)\s*{_TOOL}.*)
     # Use one, not the other.
-    define_statement_pattern(
-        "rule",
-        rf"{_POLITE}(?P<text>(?:(?:we|i|you|wir|ich|du|man|on|nous|tu|a gente|nós|se|aqui se|мы|我们)\s*)?{_USE}\s*(?:immer |nur |toujours )?{_TOOL}"
-        rf"{_HERE}[\s,;–—-]*{_POLITE}(?:а )?{_NEVER}\s*(?:{_USE}\s*)?{_TOOL}.*)",
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>bei uns (?:wird|werden|läuft|nimmt man) .{{2,60}}|{_TOOL} ?(?:不行|不可以|不要|没有)[，, ]*(?:要|请|得|必须)?用 ?{_TOOL}.*"
-        rf"|{_TOOL} ?(?:を|は)?(?:使わないで|使わずに?|じゃなくて|ではなく|でなく|はやめて|やめて|禁止で?|はダメ)、?{_TOOL} ?(?:を|で|に)?(?:使って|して|使用|お願い|統一).*)",
-    ),
+    rule: {_POLITE}(?P<text>(?:(?:we|i|you|wir|ich|du|man|on|nous|tu|a gente|nós|se|aqui se|мы
+        |我们)\s*)?{_USE}\s*(?:immer |nur |toujours )?{_TOOL}{_HERE}[\s,;–—-]*{_POLITE}(?:а )?{_NEVER}\s*(?:{_USE}\s*)?{_TOOL}.*)
+    rule: (?P<text>bei uns (?:wird|werden|läuft|nimmt man) .{{2,60}}|{_TOOL} ?(?:不行|不可以|不要|没有)[，, ]*(?:要|请|得|必须)?用 ?{_TOOL}.*|{_TOOL} ?(?:を
+        |は)?(?:使わないで|使わずに?|じゃなくて|ではなく|でなく|はやめて|やめて|禁止で?|はダメ)、?{_TOOL} ?(?:を|で|に)?(?:使って|して|使用|お願い|統一).*)
     # Nothing but one well-known tool.
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:please |pls |just |always )*use {WELL_KNOWN_TOOL}(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting|linting)))*[.!]*$)",
-    ),
+    rule: (?P<text>(?:please |pls |just |always )*use {WELL_KNOWN_TOOL}(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting
+        |linting)))*[.!]*$)
     # Always or never one: well known, or named like a tool ("always slow" describes).
-    define_statement_pattern(
-        "rule",
-        rf"{_POLITE}(?P<text>(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|всегда|никогда) "
-        rf"(?:{WELL_KNOWN_TOOL}|(?-i:[A-Z])[\w.+#/@-]+|[\w@.-]*[\d/@_-][\w./@-]*)(?:,? {_POLITE})?{_HERE}\s*[.!]*$)",
-    ),
+    rule: {_POLITE}(?P<text>(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|всегда|никогда) (?:{WELL_KNOWN_TOOL}
+        |(?-i:[A-Z])[\w.+#/@-]+|[\w@.-]*[\d/@_-][\w./@-]*)(?:,? {_POLITE})?{_HERE}\s*[.!]*$)
     # Signs for no and yes.
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?[\s,]*{_CHOSEN} ?[✅👍✔✓💯🙏]\ufe0f?.*"
-        rf"|{_CHOSEN} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?.*"
-        rf"|[❌🚫👎✗✘⛔]\ufe0f? ?{_CHOSEN}[\s,;/|]*[✅👍✔✓💯]\ufe0f? ?{_CHOSEN}.*"
-        rf"|[✅👍✔✓💯]\ufe0f? ?{_CHOSEN}[\s,;/|]*[❌🚫👎✗✘⛔]\ufe0f? ?{_CHOSEN}.*)",
-    ),
+    rule: (?P<text>{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?[\s,]*{_CHOSEN} ?[✅👍✔✓💯🙏]\ufe0f?.*|{_CHOSEN} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?.*
+        |[❌🚫👎✗✘⛔]\ufe0f? ?{_CHOSEN}[\s,;/|]*[✅👍✔✓💯]\ufe0f? ?{_CHOSEN}.*|[✅👍✔✓💯]\ufe0f? ?{_CHOSEN}[\s,;/|]*[❌🚫👎✗✘⛔]\ufe0f? ?{_CHOSEN}.*)
+    """
 )
 """A tool in place of another: each waits in the inbox."""

@@ -11,7 +11,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     NEGATION,
     VERB,
     StatementPattern,
-    define_statement_pattern,
+    parse_statement_patterns,
 )
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 
@@ -58,205 +58,140 @@ _SPOKEN_OF = (
     r"(?:form|table|editor|view|dialog|list)\b|to (?:a|the) file\b|from [\w-]+\.\w+|search results)"
 )
 """Words of one place in the program: an order about it is a task."""
+_SPOKEN_OF_WITH_RESULTS = _SPOKEN_OF.replace("whole|", "whole|latest|answer|conclusion|result|")
 
-_ENGLISH: tuple[StatementPattern, ...] = (
+_ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
+    rf"""
     # Things in general: no article, no pointing word, and a plural, a process or what exists.
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>{_RECURRING} (?:(?:all|any|only|every|each) )?(?:{_GENERAL},? (?:and |or )?){{0,4}}?(?:(?!{_DETERMINER}\b|tests\b|docs\b)[\w-]{{3,}}(?:(?<!s)s|ing)\b"
-        rf"(?! (?:instead|and (?:push|commit)|for the))|existing {_GENERAL}).*)",
-        unless=_ONE_TIME + _SPOKEN_OF,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:{NEGATION}|never) (?!(?:worry|hesitate|mind|bother|know|see|understand|have|get|like|want|need|believe|care|think|remember|forget|feel|work|seem|"
-        rf"look|exist|find|recall|expect)\b)[a-z-]{{3,}} (?!(?:the|this|that|these|those|it|them|your|here|yet|so|anything else|me|any more)\b).{{6,}})",
-        unless=_ONE_TIME + _SPOKEN_OF,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:(?:when(?:ever)?|if|before) (?!(?:the|this|that|these|it|so|not|possible|example|instance|now|done|"
-        rf"finished|ready|initial|some reason|sure|certain|in doubt|(?:click|sav|load|hover|scroll|open|clos|submitt|logg)ing)\b)(?:(?!\b(?:clicks?|click|press|presses)\b)[^?,]){{4,80}}, (?:please |also |then )?(?:{NEGATION}|never|always|"
-        rf"{VERB}) (?!(?:the (?!same)|this|that|these)\b)(?!(?<=(?:show|hide) )an? )(?!(?<=add )an? )(?!(?<=create )an? ).{{3,}}))",
-        unless=_MOMENT + r"|.*\b(?:we start|that,|done,)",
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>{VERB} (?!.*\bgo through\b)[^?]{{0,60}}\b(?:after|before|on|for|in|with|at|per) (?:every|each)\b(?! the\b).*"
-        rf"|{VERB} (?:[^?]{{1,60}} )?only (?:when|if|after) .*\b(?:explicit\w*|asked|request\w*|told|needed|necessary|approv\w+|you|i)\b.*"
-        r"|(?:please )?(?:ask|check with me|confirm|say so|tell me|stop)(?: me)?(?: first)? (?:if|when(?:ever)?) (?:unclear|unsure|uncertain|in doubt|not sure|"
-        r"something is unclear|anything is|you(?:['’]re| are)? (?:un|not )\w+|ambiguous|requirements?)\b.*"
-        r"|ask (?:me )?before .+)",
-        unless=_ONE_TIME + _SPOKEN_OF,
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?!(?:it|this|that|there|we|i|the|these|those|he|she|they|you)\b)[^?,]{3,60}? (?:must (?:(?:never|always|not|only) [a-z]+|go|be|have|pass|"
-        r"use|stay|come|follow|include|live|start|end|match|contain|add|update|carry|keep|support|remain)\b.*|(?:is|are) (?:mandatory|compulsory|obligatory|forbidden|prohibited|"
-        r"not allowed|not permitted|non-negotiable|off-limits)\b.*|(?:is|are) (?:never|always) (?:committed|pushed|merged|edited|checked|deployed|mocked|shipped|"
-        r"released|written|reviewed|squashed|rebased|generated|pinned|documented|tested)\b.*))",
-        unless=_ONE_TIME + r"|.*\b(?:error|fails?|failed|broken|bug)\b",
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:no (?!(?:need|errors?|problems?|worr\w+|thanks|ideas?|questions?|wait|it|not|one|longer|failing|failed|merge|conflicts?|new|other|more|open|"
-        rf"matching|such|further|visible|obvious|real|changes?|results?|tests? (?:fail|ran)|way|luck|rush|reason|they\w*|matter|doubt|idea|clue)\b)[\w/-]+"
-        rf"(?: [\w/-]+){{0,3}}?(?:ing|s)|{_LIKE},? (?:[\w-]+ ){{0,2}}(?:[\w-]{{3,}}s)(?: \([^)]*\)|,[^.?]+| only)?|{VERB} after (?:every|each|any) [\w-]+(?: \([^)]*\))?|"
-        rf"no (?:[\w-]+ ){{0,2}}[\w-]+, [\w -]{{3,40}} only)\s*[.!]*$)",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>{VERB} [^?]{{2,60}} (?:after|when|whenever|before) (?:you )?{_WORK}\b(?! (?:the|this|that)\b).*|(?:ask|write|run|reference|report|stop|test|document|verify|"
-        rf"explain|update|add|comment|check|use|mention|name) (?!{_DETERMINER}\b)[^?]{{3,60}} when (?!(?:the|it|i|we|this|that|done|you(?:['’]re)? done|clicked|data|loading)\b)[\w-]+"
-        rf" [^?]*|{VERB} (?!(?:that|this|it)\b)[^?]{{0,80}}\b(?:rather than (?!the\b|this\b|that\b)[\w-]+|unless (?:\w+ )?(?:told|asked|instructed|requested|necessary|needed|specified|"
-        rf"required|otherwise)|before (?!(?:the|this|that|it|i|we|you)\b)(?:[\w-]+ )?[\w-]+(?:s|ing)\b)[^?]*"
-        rf"|(?:report|answer|write|work|refactor|explain|think|speak|communicate|commit|proceed|review|test|document) (?:honestly|incrementally|carefully|concisely|"
-        rf"briefly|clearly|directly|systematically|regularly|consistently|early|often|in small steps)\b.*|(?:prefer|favou?r|choose|optimi[sz]e for|value) [^?]+ over .+"
-        rf"|{VERB} (?!(?:that|this|it|me)\b)[^?]{{3,60}} first[.!]*$|{VERB} only what\b.+|(?:communicate|speak|write|answer|respond) (?:with|to) (?:users?|customers?|me|people) in .+"
-        rf"|work (?:on|in) (?:a |your |own )?(?:feature |separate |topic |dedicated )?(?:branch(?:es)?|worktrees?)\b.*|assume (?:the latest|all|nothing|no\b|that all).+|lead with .+|{VERB}(?: [\w-]+){{0,4}}[,;] (?:{NEGATION}|never|not) [a-z]+(?: [\w-]+){{0,3}}[.!]*$|{VERB} [^?]{{3,80}} (?:at all times|in all cases|across the board|throughout)[.!]*$"
-        rf"|(?:use|write|keep|prefer|speak) (?:[\w-]+,? ){{1,3}}(?:language|tone|style|wording|english|spelling|notation|typing|naming|formatting|syntax|casing|voice)[.!]*$|do (?:only|exactly|just) what .+|"
-        rf"(?:sacrifice|trade) \w+ for \w+.*)",
-        unless=_ONE_TIME + _SPOKEN_OF.replace("whole|", "whole|latest|answer|conclusion|result|"),
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:(?:if|when) (?:blocked|stuck|uncertain|unclear|ambiguous|instructed|requested|in doubt|(?!(?:click|load|hover|scroll|clos|submitt|logg)ing)[a-z]{{4,}}ing)\b[^?,]{{0,80}}, (?:please |also |then |[a-z]+ly )?{VERB} (?!the new\b).{{3,}}|(?:nothing|no one|nobody) "
-        rf"[\w-]+ [^?]+ (?:without|until|unless|before) .+|nothing (?:[\w-]+ ){{1,4}}(?:but|except) .+|(?:new|every|each|all|any|bug) (?:[\w-]+ ){{1,3}}?(?:ships?|lands?|goes|go|gets?|merges?|reach(?:es)?|comes?|carries|carry|lives?|"
-        rf"starts?|ends?|is|are) (?:with|in|into|through|to|by|only|never|always|an?|first|behind|under)\b.+|{_KIND} (?:target|follow|stay|belong|never|always|explain|describe|must)\b.+|"
-        r"(?!(?:it|this|that|they|we|i|the)\b)[\w, -]{3,40} (?:come from|go into|go in|go through|go under) [\w/.-]+[.!]*$|[\w ]{2,30}: [^?]{2,40} only[.!]*$|[\w-]+ stays? (?:pure|small|thin|simple|stateless|generic|private|optional)\b.*|(?:max(?:imum)?\.?|at most|no more than) \d+ [^?]+ (?:per|in|for)\b.+))",
-        unless=_MOMENT
-        + r"|.*\b(?:error|fails?|failed|failing|broken|bug (?:is|was)|clicks?|click)\b",
-    ),
+    rule: (?P<text>{_RECURRING} (?:(?:all|any|only|every|each) )?(?:{_GENERAL},? (?:and |or )?){{0,4}}?(?:(?!{_DETERMINER}\b|tests\b
+        |docs\b)[\w-]{{3,}}(?:(?<!s)s|ing)\b(?! (?:instead|and (?:push|commit)|for the))|existing {_GENERAL}).*)
+      unless: {_ONE_TIME}{_SPOKEN_OF}
+    rule: (?P<text>(?:{NEGATION}|never) (?!(?:worry|hesitate|mind|bother|know|see|understand|have|get|like|want|need|believe|care|think|remember
+        |forget|feel|work|seem|look|exist|find|recall|expect)\b)[a-z-]{{3,}} (?!(?:the|this|that|these|those|it|them|your|here|yet|so|anything else|me
+        |any more)\b).{{6,}})
+      unless: {_ONE_TIME}{_SPOKEN_OF}
+    rule: (?P<text>(?:(?:when(?:ever)?|if|before) (?!(?:the|this|that|these|it|so|not|possible|example|instance|now|done|finished|ready|initial
+        |some reason|sure|certain|in doubt|(?:click|sav|load|hover|scroll|open|clos|submitt|logg)ing)\b)(?:(?!\b(?:clicks?|click|press
+        |presses)\b)[^?,]){{4,80}}, (?:please |also |then )?(?:{NEGATION}|never|always|{VERB}) (?!(?:the (?!same)|this|that|these)\b)(?!(?<=(?:show
+        |hide) )an? )(?!(?<=add )an? )(?!(?<=create )an? ).{{3,}}))
+      unless: {_MOMENT}|.*\b(?:we start|that,|done,)
+    rule: (?P<text>{VERB} (?!.*\bgo through\b)[^?]{{0,60}}\b(?:after|before|on|for|in|with|at|per) (?:every|each)\b(?! the\b).*
+        |{VERB} (?:[^?]{{1,60}} )?only (?:when|if|after) .*\b(?:explicit\w*|asked|request\w*|told|needed|necessary|approv\w+|you|i)\b.*
+        |(?:please )?(?:ask|check with me|confirm|say so|tell me|stop)(?: me)?(?: first)? (?:if|when(?:ever)?) (?:unclear|unsure|uncertain|in doubt
+        |not sure|something is unclear|anything is|you(?:['’]re| are)? (?:un|not )\w+|ambiguous|requirements?)\b.*|ask (?:me )?before .+)
+      unless: {_ONE_TIME}{_SPOKEN_OF}
+    rule: (?P<text>(?!(?:it|this|that|there|we|i|the|these|those|he|she|they|you)\b)[^?,]{{3,60}}? (?:must (?:(?:never|always|not|only) [a-z]+|go|be
+        |have|pass|use|stay|come|follow|include|live|start|end|match|contain|add|update|carry|keep|support|remain)\b.*|(?:is|are) (?:mandatory
+        |compulsory|obligatory|forbidden|prohibited|not allowed|not permitted|non-negotiable|off-limits)\b.*|(?:is|are) (?:never|always) (?:committed
+        |pushed|merged|edited|checked|deployed|mocked|shipped|released|written|reviewed|squashed|rebased|generated|pinned|documented|tested)\b.*))
+      unless: {_ONE_TIME}|.*\b(?:error|fails?|failed|broken|bug)\b
+    rule: (?P<text>(?:no (?!(?:need|errors?|problems?|worr\w+|thanks|ideas?|questions?|wait|it|not|one|longer|failing|failed|merge|conflicts?|new
+        |other|more|open|matching|such|further|visible|obvious|real|changes?|results?|tests? (?:fail|ran)|way|luck|rush|reason|they\w*|matter|doubt
+        |idea|clue)\b)[\w/-]+(?: [\w/-]+){{0,3}}?(?:ing|s)|{_LIKE},? (?:[\w-]+ ){{0,2}}(?:[\w-]{{3,}}s)(?: \([^)]*\)|,[^.?]+| only)?
+        |{VERB} after (?:every|each|any) [\w-]+(?: \([^)]*\))?|no (?:[\w-]+ ){{0,2}}[\w-]+, [\w -]{{3,40}} only)\s*[.!]*$)
+      unless: {_ONE_TIME}
+    rule: (?P<text>{VERB} [^?]{{2,60}} (?:after|when|whenever|before) (?:you )?{_WORK}\b(?! (?:the|this|that)\b).*|(?:ask|write|run|reference|report
+        |stop|test|document|verify|explain|update|add|comment|check|use|mention|name) (?!{_DETERMINER}\b)[^?]{{3,60}} when (?!(?:the|it|i|we|this|that
+        |done|you(?:['’]re)? done|clicked|data|loading)\b)[\w-]+ [^?]*|{VERB} (?!(?:that|this|it)\b)[^?]{{0,80}}\b(?:rather than (?!the\b|this\b
+        |that\b)[\w-]+|unless (?:\w+ )?(?:told|asked|instructed|requested|necessary|needed|specified|required|otherwise)|before (?!(?:the|this|that|it
+        |i|we|you)\b)(?:[\w-]+ )?[\w-]+(?:s|ing)\b)[^?]*|(?:report|answer|write|work|refactor|explain|think|speak|communicate|commit|proceed|review
+        |test|document) (?:honestly|incrementally|carefully|concisely|briefly|clearly|directly|systematically|regularly|consistently|early|often
+        |in small steps)\b.*|(?:prefer|favou?r|choose|optimi[sz]e for|value) [^?]+ over .+|{VERB} (?!(?:that|this|it|me)\b)[^?]{{3,60}} first[.!]*$
+        |{VERB} only what\b.+|(?:communicate|speak|write|answer|respond) (?:with|to) (?:users?|customers?|me|people) in .+|work (?:on
+        |in) (?:a |your |own )?(?:feature |separate |topic |dedicated )?(?:branch(?:es)?|worktrees?)\b.*|assume (?:the latest|all|nothing|no\b
+        |that all).+|lead with .+|{VERB}(?: [\w-]+){{0,4}}[,;] (?:{NEGATION}|never|not) [a-z]+(?: [\w-]+){{0,3}}[.!]*$
+        |{VERB} [^?]{{3,80}} (?:at all times|in all cases|across the board|throughout)[.!]*$|(?:use|write|keep|prefer
+        |speak) (?:[\w-]+,? ){{1,3}}(?:language|tone|style|wording|english|spelling|notation|typing|naming|formatting|syntax|casing|voice)[.!]*$
+        |do (?:only|exactly|just) what .+|(?:sacrifice|trade) \w+ for \w+.*)
+      unless: {_ONE_TIME}{_SPOKEN_OF_WITH_RESULTS}
+    rule: (?P<text>(?:(?:if|when) (?:blocked|stuck|uncertain|unclear|ambiguous|instructed|requested|in doubt|(?!(?:click|load|hover|scroll|clos
+        |submitt|logg)ing)[a-z]{{4,}}ing)\b[^?,]{{0,80}}, (?:please |also |then |[a-z]+ly )?{VERB} (?!the new\b).{{3,}}|(?:nothing|no one
+        |nobody) [\w-]+ [^?]+ (?:without|until|unless|before) .+|nothing (?:[\w-]+ ){{1,4}}(?:but|except) .+|(?:new|every|each|all|any
+        |bug) (?:[\w-]+ ){{1,3}}?(?:ships?|lands?|goes|go|gets?|merges?|reach(?:es)?|comes?|carries|carry|lives?|starts?|ends?|is|are) (?:with|in|into
+        |through|to|by|only|never|always|an?|first|behind|under)\b.+|{_KIND} (?:target|follow|stay|belong|never|always|explain|describe|must)\b.+
+        |(?!(?:it|this|that|they|we|i|the)\b)[\w, -]{{3,40}} (?:come from|go into|go in|go through|go under) [\w/.-]+[.!]*$
+        |[\w ]{{2,30}}: [^?]{{2,40}} only[.!]*$|[\w-]+ stays? (?:pure|small|thin|simple|stateless|generic|private|optional)\b.*|(?:max(?:imum)?\.?
+        |at most|no more than) \d+ [^?]+ (?:per|in|for)\b.+))
+      unless: {_MOMENT}|.*\b(?:error|fails?|failed|failing|broken|bug (?:is|was)|clicks?|click)\b
     # What holds for the whole project, while one works, or where it fits.
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:{_RECURRING}|adopt|adhere|comply|integrate|leverage) [^?]{{4,}} (?:in|for|across|throughout) (?:this|our|the whole|the entire) (?:project|repo\w*|codebase|code base|monorepo)[.!]*$"
-        rf"|(?:read|check|consult|review|study|search|verify|inspect|look (?:at|up|into)) [^?]{{3,90}} before (?:you )?{_WORK}\b[^?]*"
-        rf"|(?:write|use|commit|push|mock|ask|catch|comment|log|abstract|refactor|respond|answer) (?!(?:it|that|this|them)\b)[^?]{{2,40}} only (?:when|if|where|after|for) [^?]+"
-        rf"|(?:throw|raise|catch|require|target|reject) (?:only )?(?!{_DETERMINER}\b)[\w-]+(?: [\w-]+){{1,6}}[.!]*$"
-        rf"|{VERB} (?!(?:it|that|this|them)\b)[^?]{{2,80}} without (?:asking|confirmation|approval|permission|being asked)\b[^?]*)",
-        unless=r".*\b(?:now|today|yet|again|above|below|button|page|screen|form|modal)\b|.*\b(?:these|this (?!project|repo|codebase))",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>you must (?:(?:always|never|not|only) )*(?!(?:have|know|see|understand|click|log|be able|mean|think)\b)[a-z]+ [^?]{6,}|[^?]{3,60} (?:has|have|takes?|take) (?:precedence|priority) over [^?]+"
-        r"|[^?]{3,60} (?:is|are|remains?) (?:the|our) (?:[\w-]+ ){0,2}source of truth\b[^?]*|[\w, -]{3,60}(?:errors?|files?|names?|tests?|types|modules|functions|commits) stay (?!(?:the same|open|there|in)\b)[^?]+)",
-        unless=r".*\b(?:this|these|here|now|today|yet|again|above|below|button|page|screen|form|modal)\b",
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:if [^?,]{{3,60}}, |when [^?,]{{3,60}}, )?(?:claude|codex|copilot|cursor|gemini|(?:the |an )?(?:agent|assistant|model|ai|bot)s?) (?:must|should|may|shall|needs? to|has to|have to) [^?]{{4,}}"
-        r"|all [^?]{3,50} must be (?:followed|respected|met|observed|honou?red|kept)\b[^?]*|(?:notify|tell|inform|warn|alert|ask) (?:the user|me|us) (?:if|when(?:ever)?|before|about any)\b[^?]{4,}"
-        rf"|no [^?]{{3,60}} beyond what\b[^?]+|default to (?!(?:it|that|this|the)\b)[^?]{{4,}}|{VERB} (?!(?:it|that|this|them)\b)[^?]{{3,60}} everywhere\b[^?]*|(?:each|every) time (?:you |we |i )?[^?,]{{5,80}}, "
-        r"(?:just |please |always |also )*(?!(?:it|the|this|that|a|an|i|we|they|nothing)\b)[^?]{5,})",
-        unless=r".*\b(?:now|today|yet|again|above|below|button|page|screen|form|modal|click\w*|crash\w*|fails?|error)\b",
-    ),
+    rule: (?P<text>(?:{_RECURRING}|adopt|adhere|comply|integrate|leverage) [^?]{{4,}} (?:in|for|across|throughout) (?:this|our|the whole
+        |the entire) (?:project|repo\w*|codebase|code base|monorepo)[.!]*$|(?:read|check|consult|review|study|search|verify|inspect|look (?:at|up
+        |into)) [^?]{{3,90}} before (?:you )?{_WORK}\b[^?]*|(?:write|use|commit|push|mock|ask|catch|comment|log|abstract|refactor|respond
+        |answer) (?!(?:it|that|this|them)\b)[^?]{{2,40}} only (?:when|if|where|after|for) [^?]+|(?:throw|raise|catch|require|target
+        |reject) (?:only )?(?!{_DETERMINER}\b)[\w-]+(?: [\w-]+){{1,6}}[.!]*$|{VERB} (?!(?:it|that|this|them)\b)[^?]{{2,80}} without (?:asking
+        |confirmation|approval|permission|being asked)\b[^?]*)
+      unless: .*\b(?:now|today|yet|again|above|below|button|page|screen|form|modal)\b|.*\b(?:these|this (?!project|repo|codebase))
+    rule: (?P<text>you must (?:(?:always|never|not|only) )*(?!(?:have|know|see|understand|click|log|be able|mean|think)\b)[a-z]+ [^?]{{6,}}
+        |[^?]{{3,60}} (?:has|have|takes?|take) (?:precedence|priority) over [^?]+|[^?]{{3,60}} (?:is|are|remains?) (?:the
+        |our) (?:[\w-]+ ){{0,2}}source of truth\b[^?]*|[\w, -]{{3,60}}(?:errors?|files?|names?|tests?|types|modules|functions
+        |commits) stay (?!(?:the same|open|there|in)\b)[^?]+)
+      unless: .*\b(?:this|these|here|now|today|yet|again|above|below|button|page|screen|form|modal)\b
+    rule: (?P<text>(?:if [^?,]{{3,60}}, |when [^?,]{{3,60}}, )?(?:claude|codex|copilot|cursor|gemini|(?:the |an )?(?:agent|assistant|model|ai
+        |bot)s?) (?:must|should|may|shall|needs? to|has to|have to) [^?]{{4,}}|all [^?]{{3,50}} must be (?:followed|respected|met|observed|honou?red
+        |kept)\b[^?]*|(?:notify|tell|inform|warn|alert|ask) (?:the user|me|us) (?:if|when(?:ever)?|before|about any)\b[^?]{{4,}}
+        |no [^?]{{3,60}} beyond what\b[^?]+|default to (?!(?:it|that|this|the)\b)[^?]{{4,}}|{VERB} (?!(?:it|that|this
+        |them)\b)[^?]{{3,60}} everywhere\b[^?]*|(?:each|every) time (?:you |we |i )?[^?,]{{5,80}}, (?:just |please |always |also )*(?!(?:it|the|this
+        |that|a|an|i|we|they|nothing)\b)[^?]{{5,}})
+      unless: .*\b(?:now|today|yet|again|above|below|button|page|screen|form|modal|click\w*|crash\w*|fails?|error)\b
     # A reason at the end may name the moment; what is ordered for always may not.
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:always|never) (?:[a-z]+-)?[a-z]{3,} (?!(?:it|this|that)[\s.,!]*$).{3,}?)(?:[,;:–—] ?(?:this|that|it|which|as|since|because|so)\b.*)?$",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>only {VERB} .+ (?:if|when|after|on) .*\b(?:explicit\w*|asked|request\w*|told|necessary|needed|essential)\b.*)",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>[a-z]{{3,}} (?!the\b|your\b)[^?]{{3,80}} before (?:every |each |any )?(?:commits?|merges?|releases?|pushes|deploys|{_WORK})\b"
-        rf"(?! (?:the|this)\b).*)",
-        unless=_ONE_TIME + r"|.*\b(?:was|were|had|did|error|worked)\b",
-    ),
-    define_statement_pattern(
-        "rule", rf"(?P<text>{VERB} .{{3,80}}(?: and|;|,) (?:avoid|never) \w+.+)", unless=_ONE_TIME
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?!(?:go|move|carry|hand|take|hover|come|left|start|all|read|look|run|it|i|we|is|was)\b)[\w-]+(?: [\w-]+)? over [\w-]+"
-        r"(?: [\w-]+)?(?:[;,.].*|$)|one (?:[\w-]+ ){1,3}per (?:[\w-]+ ?){1,3}.*)",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:(?:speak|write|answer|respond|communicate) in an? .{{3,60}} (?:tone|voice|style|manner)\b.*|(?:answer|do) (?:only )?what "
-        rf"(?:was|is|i|has been) .{{2,40}}\b(?:nothing (?:more|else)|no more|only)\b.*|(?:prioriti[sz]e|emphasi[sz]e|optimi[sz]e for|strive for|aim "
-        rf"for) (?:{_LIKE}|readability|clarity|simplicity|performance|quality|correctness|security|safety|maintainability|accessibility)\b.*"
-        rf"|(?:code style|style|naming|indentation|formatting|language|commit messages?|commits|comments) ?: .{{3,}}))",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:before|after|when(?:ever)?|while|upon) (?:every|each|any|asked|{_WORK})\b[^?]{{0,80}}?[,:] ?"
-        rf"(?:please |also |you (?:must|should) |the agent (?:must|should) )*(?:always|never|{NEGATION}|default to|register|wrap|ensure|make sure|follow|prefer|avoid|"
-        rf"{VERB})\b.{{3,}})",
-        unless=_MOMENT,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:if|when) (?:you (?:add|change|remove|create|modify|edit|delete|write|touch|introduce|rename|update|need|want|must|have to|are (?:un|not )?sure|are asked)|the user|in doubt|unsure|uncertain|unclear|a (?:query|question|request|task)) ?[^?]{{0,80}}?, (?:always|never|{NEGATION}|ensure|include|"
-        rf"ask|answer|use|add|prefer|stop)\b.{{3,}})",
-        unless=_MOMENT,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:write|keep|make|put|place|document|name|format|sort|group) (?:all |every |any |your )?(?:[\w/-]+ ){{0,3}}{_KIND} "
-        rf"(?:in (?:english|german|french|spanish|japanese|chinese|alphabetical|one|a single)|at the (?:very )?(?:top|end|bottom)|with (?:minimal|few|no)|"
-        rf"as (?:short|small|simple)|(?:as )?{_LIKE}|next to|separate)\b.*)",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:keep|stay|be|write) (?:[\w/-]+ ){{0,3}}{_LIKE}\b(?:[ ,&].*|[.!]*$))",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:use|write|choose|prefer) (?:only )?{_LIKE} (?:[\w/-]+ ){{0,2}}{_KIND}\b.*)",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule", rf"(?P<text>(?:[\w-]+ ){{1,3}}{_KIND} only[.!]*$)", unless=_ONE_TIME
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:[\w-]+ )?{_KIND} (?:(?:are|is) )?(?:required|mandatory|forbidden|prohibited|not allowed|not permitted)\b.*)",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>no (?:[\w-]+ ){0,2}(?:annotations|attributions?|globals|magic numbers|wildcards?|footers?|signatures|inline styles|"
-        r"side effects|dead code|trailing \w+|todos?|hacks|workarounds|shortcuts|stubs|any types|new dependencies)\b.{0,60})",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:prefer|favou?r) .{{2,60}} (?:over|to|instead of|rather than|when|where) .+"
-        rf"|use [\w./#@-]*{MASK_CHARACTER}*[\w./#@-]* (?:for (?:all|every|each|any|(?!the\b)(?:(?!the\b)[\w-]+ ){{0,2}}[\w-]+s)\b|over|instead of|rather than)\b.*)",
-        unless=_ONE_TIME,
-    ),
+    rule: (?P<text>(?:always|never) (?:[a-z]+-)?[a-z]{{3,}} (?!(?:it|this|that)[\s.,!]*$).{{3,}}?)(?:[,;:–—] ?(?:this|that|it|which|as|since|because
+        |so)\b.*)?$
+      unless: {_ONE_TIME}
+    rule: (?P<text>only {VERB} .+ (?:if|when|after|on) .*\b(?:explicit\w*|asked|request\w*|told|necessary|needed|essential)\b.*)
+      unless: {_ONE_TIME}
+    rule: (?P<text>[a-z]{{3,}} (?!the\b|your\b)[^?]{{3,80}} before (?:every |each |any )?(?:commits?|merges?|releases?|pushes|deploys
+        |{_WORK})\b(?! (?:the|this)\b).*)
+      unless: {_ONE_TIME}|.*\b(?:was|were|had|did|error|worked)\b
+    rule: (?P<text>{VERB} .{{3,80}}(?: and|;|,) (?:avoid|never) \w+.+)
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?!(?:go|move|carry|hand|take|hover|come|left|start|all|read|look|run|it|i|we|is
+        |was)\b)[\w-]+(?: [\w-]+)? over [\w-]+(?: [\w-]+)?(?:[;,.].*|$)|one (?:[\w-]+ ){{1,3}}per (?:[\w-]+ ?){{1,3}}.*)
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:(?:speak|write|answer|respond|communicate) in an? .{{3,60}} (?:tone|voice|style|manner)\b.*|(?:answer|do) (?:only )?what (?:was
+        |is|i|has been) .{{2,40}}\b(?:nothing (?:more|else)|no more|only)\b.*|(?:prioriti[sz]e|emphasi[sz]e|optimi[sz]e for|strive for
+        |aim for) (?:{_LIKE}|readability|clarity|simplicity|performance|quality|correctness|security|safety|maintainability|accessibility)\b.*
+        |(?:code style|style|naming|indentation|formatting|language|commit messages?|commits|comments) ?: .{{3,}}))
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:before|after|when(?:ever)?|while|upon) (?:every|each|any|asked|{_WORK})\b[^?]{{0,80}}?[,:] ?(?:please |also |you (?:must
+        |should) |the agent (?:must|should) )*(?:always|never|{NEGATION}|default to|register|wrap|ensure|make sure|follow|prefer|avoid
+        |{VERB})\b.{{3,}})
+      unless: {_MOMENT}
+    rule: (?P<text>(?:if|when) (?:you (?:add|change|remove|create|modify|edit|delete|write|touch|introduce|rename|update|need|want|must|have to
+        |are (?:un|not )?sure|are asked)|the user|in doubt|unsure|uncertain|unclear|a (?:query|question|request|task)) ?[^?]{{0,80}}?, (?:always|never
+        |{NEGATION}|ensure|include|ask|answer|use|add|prefer|stop)\b.{{3,}})
+      unless: {_MOMENT}
+    rule: (?P<text>(?:write|keep|make|put|place|document|name|format|sort|group) (?:all |every |any |your )?(?:[\w/-]+ ){{0,3}}{_KIND} (?:in (?:englis
+        h|german|french|spanish|japanese|chinese|alphabetical|one|a single)|at the (?:very )?(?:top|end|bottom)|with (?:minimal|few|no)|as (?:short
+        |small|simple)|(?:as )?{_LIKE}|next to|separate)\b.*)
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:keep|stay|be|write) (?:[\w/-]+ ){{0,3}}{_LIKE}\b(?:[ ,&].*|[.!]*$))
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:use|write|choose|prefer) (?:only )?{_LIKE} (?:[\w/-]+ ){{0,2}}{_KIND}\b.*)
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:[\w-]+ ){{1,3}}{_KIND} only[.!]*$)
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:[\w-]+ )?{_KIND} (?:(?:are|is) )?(?:required|mandatory|forbidden|prohibited|not allowed|not permitted)\b.*)
+      unless: {_ONE_TIME}
+    rule: (?P<text>no (?:[\w-]+ ){{0,2}}(?:annotations|attributions?|globals|magic numbers|wildcards?|footers?|signatures|inline styles|side effects
+        |dead code|trailing \w+|todos?|hacks|workarounds|shortcuts|stubs|any types|new dependencies)\b.{{0,60}})
+      unless: {_ONE_TIME}
+    rule: (?P<text>(?:prefer|favou?r) .{{2,60}} (?:over|to|instead of|rather than|when|where) .+
+        |use [\w./#@-]*{MASK_CHARACTER}*[\w./#@-]* (?:for (?:all|every|each|any|(?!the\b)(?:(?!the\b)[\w-]+ ){{0,2}}[\w-]+s)\b|over|instead of
+        |rather than)\b.*)
+      unless: {_ONE_TIME}
     # Several orders for one kind of thing, a name for one purpose, and what to do where in doubt.
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>{NEGATION} {VERB}(?:, {VERB})*,? or {VERB} (?:any|all|the \w+ of|files?|anything)\b.*|{VERB} .{{4,80}} without being (?:asked|told|prompted)\b.*)",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:please )?use (?!(?:the|this|that|it|these|those|an?|your|my)\b)[^\s,]+(?: [\w.-]+)? (?:for|when) (?!(?:the|this|that|it|now|these|those)\b)[^?]{3,})",
-        unless=_ONE_TIME,
-    ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>if (?:you|something|anything|a|an|any|the user|no|unsure|unclear|in doubt)\b[^?]{{3,90}}?,? (?:please |then |always )*(?:{NEGATION}|never|stop|ask|write|say|report|mention|prefer|"
-        r"follow|flag|clarify|warn|clean up|remove|leave|move|rewrite|state|explain|escalate|wait)\b[^?]{4,})",
-        unless=r".*\b(?:this|that) (?:function|file|test|pr|branch|bug|error)\b|if (?:a|the) (?:user|request|response|value|row|page|button)\b",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:[\w`./-]+ )?[\w`./-]+ (?:only|exclusively)[.!]*$|no (?:new |more |additional )?[\w -]{3,30}, (?:and )?no [\w -]{3,}.*)",
-        unless=r"(?:read|view|local|not|yes|just|this|for now|one|test)\b",
-    ),
+    rule: (?P<text>{NEGATION} {VERB}(?:, {VERB})*,? or {VERB} (?:any|all|the \w+ of|files?|anything)\b.*|{VERB} .{{4,80}} without being (?:asked|told
+        |prompted)\b.*)
+    rule: (?P<text>(?:please )?use (?!(?:the|this|that|it|these|those|an?|your|my)\b)[^\s,]+(?: [\w.-]+)? (?:for|when) (?!(?:the|this|that|it|now
+        |these|those)\b)[^?]{{3,}})
+      unless: {_ONE_TIME}
+    rule: (?P<text>if (?:you|something|anything|a|an|any|the user|no|unsure|unclear|in doubt)\b[^?]{{3,90}}?,? (?:please |then |always )*(?:{NEGATION}
+        |never|stop|ask|write|say|report|mention|prefer|follow|flag|clarify|warn|clean up|remove|leave|move|rewrite|state|explain|escalate
+        |wait)\b[^?]{{4,}})
+      unless: .*\b(?:this|that) (?:function|file|test|pr|branch|bug|error)\b|if (?:a|the) (?:user|request|response|value|row|page|button)\b
+    rule: (?P<text>(?:[\w`./-]+ )?[\w`./-]+ (?:only|exclusively)[.!]*$|no (?:new |more |additional )?[\w -]{{3,30}}, (?:and )?no [\w -]{{3,}}.*)
+      unless: (?:read|view|local|not|yes|just|this|for now|one|test)\b
+    """
 )
 
 HOUSE_RULES = (*_ENGLISH, *FOREIGN_RULES)
