@@ -55,3 +55,36 @@ def test_a_session_that_another_process_has_open_stays(tmp_path: Path) -> None:
         session.close()
         other.delete_session("s")
         assert not list(tmp_path.glob("projects/*/*/transcript.jsonl"))
+
+
+async def test_of_single_questions_that_nobody_named_the_newest_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that asks thousands filled the home with a session each. What goes on, and what has
+    a name, stays however old it is, and so does what was learned.
+    """
+    monkeypatch.setattr("memorist.store.session_removal.MAX_SINGLE_QUESTIONS", 3)
+    asked = [
+        ("named", ["Where is the marigold?"]),
+        ("sdk-talk", ["Where is the primrose?", "And the oxlip?"]),
+        ("proxy-rule", ["From now on always use pnpm, never npm."]),
+        *((f"sdk-{number}", ["Which number is it?"]) for number in range(4)),
+        ("sdk-last00", ["Which number is it?"]),
+    ]
+    async with Memorist(home=tmp_path) as engine:
+        for id, texts in asked:
+            session = await engine.open(id, project="/srv/shop")
+            history: list[Any] = []
+            for text in texts:
+                history.append({"role": "user", "content": text})
+                await session.prepare({**request(text), "messages": [*history]})
+                reply = {"role": "assistant", "content": [{"type": "text", "text": "Here."}]}
+                await session.observe(reply)
+                history.append(reply)
+                await session.end_turn()
+            await session.close()
+        kept = {path.parent.name for path in tmp_path.glob("projects/*/*/transcript.jsonl")}
+        known = str([head.description for head in engine.memory("/srv/shop").headers()])
+
+    assert kept == {"named", "sdk-talk", "sdk-2", "sdk-3", "sdk-last00"}
+    assert "pnpm" in known

@@ -322,6 +322,30 @@ def test_a_streamed_reply_is_an_iterator_as_litellms_own_is(
 
 
 @pytest.mark.covers("IN-1")
+@pytest.mark.parametrize("api", ["acompletion", "aresponses"])
+def test_the_last_streamed_reply_is_waited_for_on_its_loop(tmp_path: Path, api: str) -> None:
+    """LiteLLM reports it when the loop is free, which was after `close`, and to the first logger of
+    the process, though another took its place, as in a notebook: it was lost.
+    """
+
+    async def main(server: ScriptedServer) -> None:
+        async with MemoristLogger(home=tmp_path / "home", session="s") as made:
+            litellm.callbacks = [made]
+            given = call(server, QUESTION, stream=True)
+            if api == "aresponses":
+                given["input"] = given.pop("messages")
+            stream: Any = await getattr(litellm, api)(**given)
+            assert [piece async for piece in stream]
+
+    with ScriptedServer([Say(text="one two three"), Say(text="four five six")]) as server:
+        asyncio.run(main(server))
+        asyncio.run(main(server))
+
+    (transcript,) = (tmp_path / "home").rglob("s/transcript.jsonl")
+    assert all(text in transcript.read_text("utf-8") for text in ("two three", "five six"))
+
+
+@pytest.mark.covers("IN-1")
 def test_a_call_belongs_to_the_session_that_it_names(plug: MemoristLogger) -> None:
     """By LiteLLM's own names for it, else to the plug's; and to none within `apart`."""
 

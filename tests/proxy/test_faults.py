@@ -1326,13 +1326,13 @@ async def test_a_long_history_arrives_in_the_other_process_as_it_was() -> None:
 
 
 def test_a_client_that_wants_a_websocket_is_told_to_use_http(proxied: Proxied) -> None:
-    """By the status by which Codex turns to HTTP at once: it was passed on without the wish, and
-    Codex tried for seven seconds before each turn.
+    """By the status by which Codex turns to HTTP at once, with the header that RFC 9110 asks of it:
+    it was passed on without the wish, and Codex tried for seven seconds before each turn.
     """
     with ScriptedServer([]) as server:
         proxy = proxied(server)
         wish = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
         answer = proxy.ask("/v1/responses", method="GET", headers=wish)
-    assert answer.status == 426
+    assert (answer.status, answer.headers["upgrade"]) == (426, "HTTP/1.1")
     assert "over HTTP" in answer.body["error"]["message"]
     assert not server.received

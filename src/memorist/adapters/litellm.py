@@ -6,10 +6,11 @@ the proxy server too reply = memorist.completion(model=…, messages=…)       
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, NamedTuple, Self, Unpack, cast
 
 import litellm
 from litellm import CustomStreamWrapper, ModelResponse
@@ -51,8 +52,17 @@ MAX_OPEN_CALLS = 10_000
 Our choice; LiteLLM does not report a failed call, which is dropped by this bound.
 """
 
+MAX_REPORT_PAUSES, REPORT_PAUSE_SECONDS = 500, 0.01
+"""How often and how long `aclose` waits for the replies that LiteLLM reports late. Ours."""
+
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
+
+
+class _OpenCall(NamedTuple):
+    logger: MemoristLogger
+    exchange: WireCall
+    is_recording: bool = False
 
 
 class MemoristLogger(WireAdapter, CustomLogger):
@@ -73,11 +83,14 @@ class MemoristLogger(WireAdapter, CustomLogger):
     """
 
     formats = ("openai_chat", "openai_responses", "anthropic")
+    _open_calls: ClassVar[OrderedDict[str, _OpenCall]] = OrderedDict()
+    """Of all loggers: LiteLLM reports to the first of a class even where another took its
+    place.
+    """
 
     def __init__(self, **options: Unpack[AdapterOptions]) -> None:
         WireAdapter.__init__(self, **options)
         CustomLogger.__init__(self)
-        self._open_calls: OrderedDict[str, WireCall] = OrderedDict()
 
     @staticmethod
     def find_user(body: JsonObject) -> str:
@@ -111,10 +124,8 @@ class MemoristLogger(WireAdapter, CustomLogger):
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: object, *_: object, **__: object
     ) -> None:
-        """LiteLLM's hook after a reply that was not streamed."""
-        exchange = self._open_calls.pop(str(request_data.get("litellm_call_id", "")), None)
-        if exchange is not None:
-            await exchange.aobserve(response)
+        """LiteLLM's hook after a reply; after a streamed one with Responses alone."""
+        await self._observe_reply(request_data, response)
 
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: object, *_: object, **__: object
@@ -123,12 +134,45 @@ class MemoristLogger(WireAdapter, CustomLogger):
 
         It comes a little later, possibly after the next request.
         """
-        exchange = self._open_calls.pop(str(kwargs.get("litellm_call_id", "")), None)
-        if exchange is not None:
-            await exchange.aobserve(kwargs.get("async_complete_streaming_response") or response_obj)
+        reply = kwargs.get("async_complete_streaming_response") or response_obj
+        await self._observe_reply(kwargs, reply)
+
+    async def _observe_reply(self, call: Mapping[str, Any], reply: object) -> None:
+        id = str(call.get("litellm_call_id", ""))
+        opened = self._open_calls.get(id)
+        if opened is not None and not opened.is_recording:  # LiteLLM may tell of it twice
+            self._open_calls[id] = opened._replace(is_recording=True)
+            await opened.exchange.aobserve(getattr(reply, "response", reply))  # of the last event
+            self._open_calls.pop(id, None)
+
+    async def aclose(self) -> None:
+        """As `close`, on the loop of the calls: waits for the streamed replies that LiteLLM reports
+        only when its loop is free.
+        """
+        for _ in range(MAX_REPORT_PAUSES):
+            if not self._has_open_calls():
+                break
+            await asyncio.sleep(REPORT_PAUSE_SECONDS)
+        await asyncio.to_thread(self.close)
+
+    def _has_open_calls(self) -> bool:
+        return any(each.logger is self for each in [*self._open_calls.values()])
+
+    def close(self) -> None:
+        """As that of every adapter; a reply that LiteLLM did not report yet is lost."""
+        super().close()
+        for id, each in [*self._open_calls.items()]:
+            if each.logger is self:
+                self._open_calls.pop(id, None)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def _track_call(self, call: str, exchange: WireCall) -> None:
-        self._open_calls[call] = exchange
+        self._open_calls[call] = _OpenCall(self, exchange)
         while len(self._open_calls) > MAX_OPEN_CALLS:
             self._open_calls.popitem(last=False)
 

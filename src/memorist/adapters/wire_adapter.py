@@ -50,6 +50,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import is_too_long_response
 from memorist.ports import HostInfo, Model
 from memorist.settings import Settings
+from memorist.store.home_layout import UNNAMED_SESSION_PREFIXES
 
 # The unnamed conversations of one client, told apart by their histories.
 
@@ -76,7 +77,7 @@ class DefaultConversations:
         )
         self._waiting: WeakValueDictionary[str, DefaultCall] = WeakValueDictionary()
         """By conversation, its newest call while somebody waits for the reply."""
-        self.newest_id = str(uuid.uuid4())
+        self.newest_id = _make_id()
         """Id of the one that was used last; of the first one before that."""
 
     def find_or_start(self, format: str, body: JsonObject, scope: str) -> DefaultCall:
@@ -92,7 +93,7 @@ class DefaultConversations:
             if match is not None:
                 id, known = match.key, match.continue_history()
             else:
-                id = str(uuid.uuid4()) if len(self._histories) else self.newest_id
+                id = _make_id() if len(self._histories) else self.newest_id
                 known = history.begin()
             self._histories.remember(id, known)
             self.newest_id = id
@@ -109,6 +110,10 @@ class DefaultConversations:
             known = call.known.with_reply(hash_messages(call.scope, messages))
             with self._lock:
                 self._histories.remember(call.id, known)
+
+
+def _make_id() -> str:
+    return f"{UNNAMED_SESSION_PREFIXES[1]}{uuid.uuid4().hex}"
 
 
 def _hash_instructions(body: JsonObject, given: object) -> str:

@@ -102,14 +102,14 @@ from memorist.session_memory.session_notes import SessionMemory, load_notes_prom
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import CachingSkillDiscovery, find_skill_base_folders
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import SessionLayout, make_folder_name
+from memorist.store.home_layout import UNNAMED_SESSION_PREFIXES, SessionLayout, make_folder_name
 from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.session_memory_mode import (
     disable_memory_and_erase_first_words,
     read_memory_off_sessions,
     record_memory_off_session,
 )
-from memorist.store.session_removal import remove_session_copies
+from memorist.store.session_removal import remove_old_single_questions, remove_session_copies
 from memorist.store.sqlite_database import is_database_or_disk_error
 from memorist.store.state_database import (
     StateDatabase,
@@ -313,7 +313,16 @@ class Memorist(NotPicklable):
                 raise
             opened = await open_at(self._unsaved.make_folder(home, error))
         self._sessions.add(opened)
+        await self._sweep_single_questions(session)
         return opened
+
+    async def _sweep_single_questions(self, session: str) -> None:
+        """Once in some 256 conversations without a name, whose ids are random, keep those of one
+        question at their bound: a program that asks thousands would fill the home.
+        """
+        if session.startswith(UNNAMED_SESSION_PREFIXES) and session.endswith("00"):
+            with contextlib.suppress(StoreError):  # the next one tries again
+                await asyncio.to_thread(remove_old_single_questions, self.layout)
 
     def _open_share(self, folder: Path) -> SharedSessionLease | None:
         """The share of a session that workers on several machines have, by the names of its

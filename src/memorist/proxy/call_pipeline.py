@@ -44,7 +44,13 @@ from memorist.proxy.request_body_cache import BodyCache, ParsedBodyWithCacheInfo
 from memorist.proxy.upstream_reply import decompress_body
 from memorist.settings import ProxySettings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import BESIDE_HOOKS, Layout, SessionLayout, make_folder_name
+from memorist.store.home_layout import (
+    BESIDE_HOOKS,
+    UNNAMED_SESSION_PREFIXES,
+    Layout,
+    SessionLayout,
+    make_folder_name,
+)
 from memorist.store.transcript_reader import read_transcript
 
 MAX_HOMES = 1_000
@@ -70,7 +76,7 @@ class _HomeConversations:
         layout = Layout(homes.home(tenant))
         self.store = ConversationStore(DiskFiles(), layout.known_conversations)
         self.matcher = ConversationMatcher(
-            lambda: f"proxy-{secrets.token_hex(8)}",
+            lambda: f"{UNNAMED_SESSION_PREFIXES[0]}{secrets.token_hex(8)}",
             self.store.conversations,
             partial(rebuild_responses_history, layout),
         )

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -187,7 +188,10 @@ def _find_upgrade_refusal(headers: Mapping[str, str]) -> tuple[int, str] | None:
     """
     if headers.get("upgrade", "").lower() != "websocket":
         return None
-    return 426, "memorist's proxy has no websockets; send the request over HTTP"
+    return (
+        HTTPStatus.UPGRADE_REQUIRED,
+        "memorist's proxy has no websockets; send the request over HTTP",
+    )
 
 
 def _request_target(request: web.BaseRequest) -> str:
@@ -205,9 +209,10 @@ def _error_response(status: int, why: str) -> web.Response:
         "param": None,
     }
     body = msgspec.json.encode({"type": "error", "error": error})
-    return web.Response(
-        status=status, body=body, content_type="application/json", headers={"x-memorist": "refused"}
-    )
+    headers = {"x-memorist": "refused"}
+    if status == HTTPStatus.UPGRADE_REQUIRED:  # RFC 9110: it names what to speak instead
+        headers |= {"upgrade": "HTTP/1.1", "connection": "upgrade"}
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
 CONNECTION_BACKLOG = 500

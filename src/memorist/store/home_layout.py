@@ -70,6 +70,10 @@ def make_portable_folder_name(text: str) -> str:
     return f"{plain or 'unnamed'}-{digest}"
 
 
+UNNAMED_SESSION_PREFIXES = ("proxy-", "sdk-")
+"""How the ids of conversations begin that nobody named: those of the proxy, and of the plugs for
+SDKs.
+"""
 BESIDE_HOOKS = "-proxy"
 """Ends the name of the session in which the proxy compacts what the hooks keep."""
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from itertools import islice
 from pathlib import Path
 
+from memorist.core.messages import Message
+from memorist.errors import StoreError
 from memorist.store.disk_files import DiskFiles, raise_os_errors_as_store_errors
 from memorist.store.home_layout import Layout, SessionLayout, is_session_folder, make_folder_name
 from memorist.store.session_memory_mode import record_memory_off_session
+from memorist.store.session_rows import delete_session_rows, list_old_unnamed_sessions
 from memorist.store.sqlite_database import convert_sqlite_errors, open_database, transaction
+from memorist.store.transcript_reader import read_transcript
 from memorist.store.transcript_writer import hold_transcript_writer_lock
+
+MAX_SINGLE_QUESTIONS = 1_000
+"""Sessions without a name and with one question that a home holds. Our choice: about 20 MB."""
 
 
 def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
@@ -51,6 +59,27 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
         path.unlink(missing_ok=True)
         deleted.append(path)
     return tuple(deleted)
+
+
+def remove_old_single_questions(layout: Layout) -> int:
+    """Delete the sessions that nobody named and in which one thing was asked, but for the newest
+    `MAX_SINGLE_QUESTIONS`; returns how many. What was learned from them stays. Raises StoreError.
+    """
+    with contextlib.closing(open_database(layout.database)) as database:
+        removed = []
+        for id, folder in list_old_unnamed_sessions(database, MAX_SINGLE_QUESTIONS):
+            with contextlib.suppress(StoreError):  # it is open, or cannot be read: the next time
+                if _is_session_folder(layout, Path(folder)) and _has_single_question(Path(folder)):
+                    _remove_folder(Path(folder))
+                    removed.append(id)
+        delete_session_rows(database, removed)
+    return len(removed)
+
+
+def _has_single_question(folder: Path) -> bool:
+    entries = read_transcript(SessionLayout(folder).transcript)
+    asked = (each for each in entries if isinstance(each, Message) and each.role == "user")
+    return sum(1 for _ in islice(asked, 2)) < 2
 
 
 def _is_session_folder(layout: Layout, folder: Path) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
+from memorist.store.home_layout import UNNAMED_SESSION_PREFIXES
 from memorist.store.sqlite_database import convert_sqlite_errors, transaction
 
 _NOT_READ = "the sessions cannot be read from the database"
@@ -56,6 +58,25 @@ def list_sessions_newest_first(database: sqlite3.Connection) -> list[tuple[str, 
             "select id, project, folder, updated from sessions order by updated desc, id"
         ).fetchall()
     return [(row["id"], row["project"], row["folder"], row["updated"]) for row in rows]
+
+
+def list_old_unnamed_sessions(database: sqlite3.Connection, newest: int) -> list[tuple[str, str]]:
+    """Id and folder of the sessions that nobody named, but for the newest. Raises StoreError."""
+    of_proxy, of_sdk = (f"{prefix}%" for prefix in UNNAMED_SESSION_PREFIXES)
+    with convert_sqlite_errors(_NOT_READ):
+        rows = database.execute(
+            "select id, folder from sessions where id like ? or id like ? "
+            "order by updated desc limit -1 offset ?",
+            (of_proxy, of_sdk, newest),
+        ).fetchall()
+    return [(row["id"], row["folder"]) for row in rows]
+
+
+def delete_session_rows(database: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Forget that these sessions were opened. Raises StoreError."""
+    failure = "the sessions cannot be removed from the database"
+    with convert_sqlite_errors(failure), transaction(database):
+        database.executemany("delete from sessions where id = ?", [(id,) for id in ids])
 
 
 def reassign_sessions(database: sqlite3.Connection, old_root: str, new_root: str) -> None:
