@@ -32,7 +32,7 @@ from memorist.proxy.declared_conversation import (
 from memorist.proxy.provider_routing import find_provider_route, join_url
 from memorist.proxy.request_body import RequestBody, parse_request_body
 from memorist.testing import Say, ScriptedServer
-from proxy.conftest import Proxied, anthropic, assistant, user
+from proxy.conftest import KEY, Proxied, anthropic, assistant, user
 from support.sweeps import examples
 
 CODEX = {"session_id": "s", "thread_id": "s", "request_kind": "turn"}
@@ -246,6 +246,44 @@ def test_what_a_chat_client_asks_beside_a_chat_is_no_users_word(
 
     assert ("beside a conversation" in str(answer.word)) is is_aside
     assert not [name for name in proxy.files() if "/memory/" in name]
+
+
+CHAT = "How do I get rid of the moss on a north-facing roof without a ladder?"
+REPLY = "Spray it from the ground with a long lance, and wait for a dry week."
+
+
+@pytest.mark.covers("IN-3", "SF-2")
+@pytest.mark.parametrize(
+    ("text", "more", "is_aside"),
+    [
+        (f"Name this chat in a few words.\nuser: {CHAT}\nassistant: {REPLY}", {}, True),
+        (f"In one line, what is it about?\n<q>{CHAT}</q>", {}, True),
+        (json.dumps([{"role": "assistant", "content": f'He said "no". {REPLY}'}]), {}, True),
+        (f"Name this chat.\n{CHAT}", {"stream": True, "max_tokens": 50}, True),
+        (f"Name this chat.\n{CHAT}", {"stream": True, "max_tokens": 4_000}, False),
+        (f"Translate this into German, please:\n{REPLY}", {"stream": True}, False),
+        (CHAT, {}, False),
+        ("How do I get rid of the moss between paving stones?", {}, False),
+        (f"Name this chat.\n{CHAT}", {"tools": [{"type": "function"}]}, False),
+        (f"Name this chat.\n{CHAT}", {"key": "sk-of-another"}, False),
+    ],
+)
+def test_a_small_request_that_quotes_a_chat_is_beside_it_in_any_words(
+    proxied: Proxied, text: str, more: dict[str, Any], is_aside: bool
+) -> None:
+    """Chat clients word their requests for a title anew with each version: such a request is one
+    message that quotes the chat, not streamed as that is or with a smaller reply, and without tools.
+    """
+    chat = {"model": "m", "stream": True, "messages": [user(CHAT)]}
+    aside = {"model": "m", "messages": [user(text)], **more}
+    keys = [{"authorization": f"Bearer {key}"} for key in (KEY, aside.pop("key", KEY))]
+    with ScriptedServer(lambda request: Say(text=REPLY)) as server:
+        proxy = proxied(server)
+        proxy.ask("/v1/chat/completions", chat, headers=keys[0])
+        answer = proxy.ask("/v1/chat/completions", aside, headers=keys[1])
+        proxy.close()
+
+    assert ("beside a conversation" in str(answer.word)) is is_aside
 
 
 @pytest.mark.covers("IN-3")

@@ -29,6 +29,7 @@ from memorist.engine.history_matching import (
 )
 from memorist.proxy.conversation_store import StoredConversation
 from memorist.proxy.declared_conversation import DeclaredConversation, RequestShape
+from memorist.proxy.quoted_conversations import QuotedConversations
 from memorist.proxy.request_body import RequestBody
 
 MAX_CONVERSATIONS = 10_000
@@ -141,6 +142,7 @@ class ConversationMatcher:
         )
         """By caller and the reply's id: the conversation, its history, and its `own_bytes`."""
         self._response_bytes = 0
+        self._quoted = QuotedConversations()
         for each in known:
             self._restore(each)
 
@@ -168,8 +170,10 @@ class ConversationMatcher:
         previous = values.get("previous_response_id") if call.format == "openai_responses" else None
         if previous:
             return self._continue_response(call, str(previous))
-        named = self._match_declared(call)
-        return named or self._match_by_history(call)
+        found = self._match_declared(call) or self._match_by_history(call)
+        if isinstance(found, CallInConversation):
+            self._quoted.on_request(found.conversation.id, call.caller, call.body)
+        return found
 
     def _match_declared(self, asked: IncomingCall) -> CallInConversation | None:
         """The call in the conversation that its client names; None if it is not that one's."""
@@ -214,6 +218,8 @@ class ConversationMatcher:
             if not asked.body.values.get("tools"):
                 return UnrelatedCall("another kind of request about a conversation")
             match = None
+        if match is None and self._quoted.is_quoted(asked.caller, asked.body):
+            return UnrelatedCall("it asks for something beside a conversation")
         conversation = (
             self._start_unnamed(asked.identity, asked.format) if match is None else match.key
         )
@@ -305,6 +311,8 @@ class ConversationMatcher:
         Must be called before the client can continue from it.
         """
         conversation = call.conversation
+        messages = tuple(messages)
+        self._quoted.on_reply(conversation.id, messages)
         known = call.known_history
         if known is not None and conversation.history is known:
             self._remember_history(
