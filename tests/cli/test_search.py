@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -261,3 +262,28 @@ def test_what_you_accepted_and_forgot_is_not_brought_back_either(
     run(main, ["memory", "forget", "--yes", "rounding.md"])
 
     assert rule not in run(main, ["recall", rule]).output
+
+
+def test_every_turn_of_a_session_that_a_program_had_is_found(shop: Path) -> None:
+    """With its own line of the transcript, and its day: a host says of no message when it was and
+    where it stands. Of such sessions one turn alone was found, of an unknown day.
+    """
+    turns = (("marigold", "Beside the shed."), ("primrose", "In the shade."), ("oxlip", "Deep."))
+    history: list[dict[str, str]] = []
+    with (
+        Memorist(model="structural") as engine,
+        engine.open("garden", project=str(shop)) as session,
+    ):
+        for flower, said in turns:
+            history.append({"role": "user", "content": f"Where shall the {flower} stand?"})
+            session.prepare({"model": "m", "max_tokens": 9, "messages": list(history)})
+            history.append({"role": "assistant", "content": said})
+            session.observe({**history[-1], "content": [{"type": "text", "text": said}]})
+            session.end_turn()
+    began, run = time.time() - 60, CliRunner().invoke
+
+    for number, (flower, said) in enumerate(turns):
+        found = json.loads(run(main, ["search", flower, "--json"]).stdout)
+        best = found["passages"][0]
+        assert (flower in best["said"], best["answered"]) == (True, said)
+        assert (best["line"], best["at"] > began) == (2 * number + 2, True)

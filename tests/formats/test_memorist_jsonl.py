@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.core.messages import (
     DocumentBlock,
@@ -176,7 +177,7 @@ def test_lines_of_unknown_kind_survive_and_bad_ones_are_reported() -> None:
     assert list(read_session(lines_of(data))) == [
         SessionHead(session="", format="memorist"),
         SkippedLine(1, "it is not a JSON object"),
-        good,
+        replace(good, line=2),
         SideRecord("later", 3, b'{"type":"later","entry":{}}'),
         SkippedLine(5, "its fields are not those of such a record"),
         SkippedLine(6, "it is not a JSON object"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
@@ -40,8 +41,11 @@ def message(name: str) -> Message:
 
 
 def written(path: Path) -> list[TranscriptEntry]:
-    """The transcript as read."""
-    return list(read_session(UnpackedUtf8Lines(path)))
+    """The transcript as read, its messages without their lines in it."""
+    return [
+        replace(each, line=0) if isinstance(each, Message) else each
+        for each in read_session(UnpackedUtf8Lines(path))
+    ]
 
 
 @pytest.mark.covers("FM-5")

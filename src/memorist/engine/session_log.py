@@ -260,7 +260,11 @@ class SessionLog:
         return known
 
     def add_message(self, message: Message, *, replayed: bool = False) -> None:
-        """Record a message and track it. `replayed` marks one that another session had seen."""
+        """Record a message and track it. `replayed` marks one that another session had seen. A host
+        says of none when it was: it is now.
+        """
+        if message.timestamp is None:
+            message = replace(message, timestamp=self.runtime.clock.now())
         self._transcript.append(message)
         self.extensions.on_message(message, replayed=replayed)
         self.window_messages.append(message)

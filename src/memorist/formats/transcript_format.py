@@ -323,7 +323,8 @@ def encode_transcript_entry(entry: TranscriptEntry, *, redacts: bool = False) ->
 
 def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """Read a transcript: the `SessionHead` (an empty one when its line is lost), then every entry
-    as it was written; bad lines as `SkippedLine`.
+    as it was written, a message that was read from no other file with its line in this one; bad
+    lines as `SkippedLine`.
 
     Raises UnreadableSession when a newer memorist wrote the file.
     """
@@ -345,7 +346,7 @@ def _read_line(line: RawTranscriptLine, *, opened: bool) -> tuple[TranscriptEntr
     if line.problem:
         return (SkippedLine(line.number, line.problem),)
     try:
-        return (_decode_line(line.data),)
+        return (_decode_line(line.data, line.number),)
     except FAILURES:
         pass
     data = line.data
@@ -365,17 +366,19 @@ def _read_line(line: RawTranscriptLine, *, opened: bool) -> tuple[TranscriptEntr
 
 def _read_repaired(data: bytes, number: int, *, opened: bool) -> TranscriptEntry:
     try:
-        return _decode_line(data)
+        return _decode_line(data, number)
     except msgspec.ValidationError:
         return _read_other(data, number, opened=opened)
 
 
-def _decode_line(data: bytes) -> TranscriptEntry:
+def _decode_line(data: bytes, number: int) -> TranscriptEntry:
     """One entry. Raises one of `FAILURES`.
 
     0.1 did not write who typed a message: there the origin alone says it.
     """
     entry = _decode_entry(data).entry
+    if isinstance(entry, Message) and not entry.line:
+        entry = replace(entry, line=number)
     # within a text the quotation marks of the field's name are escaped
     if isinstance(entry, Message) and entry.origin is Origin.USER and b'"is_typed":' not in data:
         return replace(entry, is_typed=True)

@@ -65,7 +65,7 @@ from memorist.transcript_analysis.invocation_log import (
     uses_rejected_argument,
 )
 
-SESSION_INDEX_VERSION = 13
+SESSION_INDEX_VERSION = 14
 """Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
 """Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
