@@ -839,7 +839,7 @@ def test_the_inbox_says_that_you_said_it_only_of_what_you_typed(shell: Shell) ->
 
     assert f"you said “0 {quote}”" in listed
     assert f"passed on by a program: “1 {quote}”" in listed
-    assert f"from agent, which quotes you with “2 {quote}”" in listed
+    assert f"from an agent's tool, which quotes you with “2 {quote}”" in listed
     assert listed.count("you said") == 1
 
 

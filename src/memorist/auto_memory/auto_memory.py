@@ -52,7 +52,11 @@ from memorist.auto_memory.memory_reconciliation import (
     prefix_statement_with_its_refusal,
     reconcile_new_memory,
 )
-from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
+from memorist.auto_memory.memory_undo import (
+    build_proposals_to_wait_again,
+    find_newest_change_to_undo,
+    undo_recorded_change,
+)
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.reconciled_changes import reconcile_accepted_changes
@@ -278,6 +282,10 @@ class AutoMemory(NotPicklable):
         if self.everywhere is not None and spreading:
             there = self.everywhere.apply_gate_verdicts(spreading, (), reason)
             written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
+        if reason.actor in ("said", "user", "inbox"):
+            said = [each.change.memory_after.one_line_text for each in accepted]
+            for each in self.memories_by_prefix.values():
+                each.inbox.remove_said_memories(list(filter(None, said)))
         return written
 
     def apply_gate_verdicts(
@@ -662,7 +670,7 @@ class AutoMemory(NotPicklable):
 
     def undo(self, id_prefix: str = "", *, dry_run: bool = False) -> RecordedChange:
         """Undo the newest change that is not undone yet, or the one whose id has this prefix;
-        returns it.
+        returns it. What was accepted by it waits again.
 
         Raises NothingToDo when there is none, InputError for a prefix that no id has or several
         have, WriteConflict when a file was changed again since.
@@ -673,6 +681,8 @@ class AutoMemory(NotPicklable):
         if not dry_run:
             other = self.everywhere if owner is self else self
             undo_recorded_change(owner.folder, None if other is None else other.folder, recorded)
+            now = self._clock.now()
+            owner.inbox.add(build_proposals_to_wait_again(owner.folder, recorded, now))
         return recorded
 
     def find_change(self, id_prefix: str) -> tuple[AutoMemory, RecordedChange]:
@@ -717,7 +727,13 @@ class AutoMemory(NotPicklable):
 
     def with_shown_path(self, owner: AutoMemory, given: Proposal) -> Proposal:
         """The proposal with the path by which the user of this project knows the memory."""
-        return given if owner is self else replace(given, path=EVERYWHERE_PREFIX + given.path)
+        return replace(given, path=self.get_shown_path(owner, given.path))
+
+    def get_shown_path(self, owner: AutoMemory, path: str) -> str:
+        """The path by which the user of this project knows a memory of this folder or of every
+        project.
+        """
+        return path if owner is self else EVERYWHERE_PREFIX + path
 
     def _list_proposals_with_memory(self) -> list[tuple[AutoMemory, Proposal]]:
         found = [
@@ -760,7 +776,9 @@ class AutoMemory(NotPicklable):
         """
         owner, given = self.find_proposal(id_prefix)
         why = replace(
-            given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
+            given.why,
+            actor="inbox",
+            what=render_change_headline("accepted", given.why.what.removeprefix("accepted: ")),
         )
         shown = self.with_shown_path(owner, given)
         written = owner.write_proposal(given, why, text, shown_path=shown.path)

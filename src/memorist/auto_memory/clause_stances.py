@@ -90,6 +90,11 @@ ONE_WORD_FOR: dict[str, str] = {
         "portuguese": "portugiesisch|portugais|portugués|português|португальски|португальском"
         "|葡萄牙语|ポルトガル語|포르투갈어",
         "russian": "russisch|russe|ruso|russo|русски|русском|俄语|俄文|ロシア語|러시아어",
+        "italian": "italienisch|italien|italiano|итальянски|итальянском|意大利语|イタリア語"
+        "|이탈리아어",
+        "dutch": "niederländisch|néerlandais|neerlandés|holandés|holandês|нидерландски"
+        "|нидерландском|荷兰语|オランダ語|네덜란드어",
+        "polish": "polnisch|polonais|polaco|polonês|польски|польском|波兰语|ポーランド語|폴란드어",
         "answer": "reply|respond|antworte|antworten|antwortest|réponds|répondez|répondre|responde|"
         "responder|responda|respóndeme|respondas|respondes|отвечай|отвечайте|отвечать|回答|回复|答复|回應|答えて|"
         "答える|返答|返信|답변|대답|응답",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import NOT_TYPED, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
+from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.ports import FileSystem
@@ -227,6 +228,13 @@ class Inbox:
         found = read_json_if_valid(self._files, self._layout.inbox_listing, ShownProposalNumbers)
         found = found or ShownProposalNumbers()
         return found if 0 <= now - found.at <= MAX_LISTING_AGE_SECONDS else ShownProposalNumbers()
+
+    def remove_said_memories(self, said: Sequence[str]) -> None:
+        """Remove the new memories that say what the user has said since: nothing is left to ask."""
+        for each in self.list_proposals() if said else ():
+            is_new = each.before is None and each.after is not None
+            if is_new and any(is_same_rule(each.one_line_text, text) for text in said):
+                self.remove(each)
 
     def remove(self, proposal: Proposal) -> None:
         """Remove a proposal."""

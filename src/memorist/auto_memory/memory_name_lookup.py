@@ -43,8 +43,15 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
         if wanted in former.casefold()
     ]
     if len(fitting) > 1:
-        named = join_first([path for _, path in fitting], MAX_NAMED_MEMORIES)
+        named = join_first(
+            [memory.get_shown_path(each, path) for each, path in fitting], MAX_NAMED_MEMORIES
+        )
         raise InputError(f"{name!r} is a part of several names: {named}")
+    waiting = next(
+        (each for each in memory.list_proposals() if wanted in each.path.casefold()), None
+    )
+    if not fitting and waiting is not None:
+        raise InputError(f"{waiting.path} waits: memorist memory inbox show {waiting.id}")
     if not fitting and _is_unknown_name(owner, path):
         raise InputError(
             f"no memory is called {name!r}{_suggest_near_names(owners, wanted)}; `memorist memory "
@@ -55,9 +62,12 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
 
 def find_memory_folder_and_path(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     """The memory folder that has what a reader calls `name`, the project's before the user's own,
-    and its path there. `everywhere/NAME` names only the latter.
+    and its path there. `everywhere/NAME` names only the latter. Raises InputError for such a name
+    where nothing holds in every project.
     """
     everywhere = memory.everywhere
+    if everywhere is None and name.startswith(EVERYWHERE_PREFIX):
+        raise InputError(f"auto_memory.everywhere is off: {name} is not looked for")
     if everywhere is None:
         return memory, _find_path_by_name(memory, name)
     if name.startswith(EVERYWHERE_PREFIX):

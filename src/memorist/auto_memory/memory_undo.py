@@ -6,6 +6,7 @@ from itertools import dropwhile, islice
 
 from msgspec.structs import replace
 
+from memorist.auto_memory.inbox import Proposal, build_proposal
 from memorist.auto_memory.memory_changes import (
     HISTORY_WAS_LOST,
     OUTSIDE_ACTORS,
@@ -69,6 +70,41 @@ def undo_recorded_change(
     ):
         why = ChangeReason(actor="undo", what=render_change_headline("undo", half.why.what))
         each.apply_changes(changes, why, undoes=half.id)
+
+
+TAKEN_BACK = "you accepted it, and took that back"
+"""Why a change waits again."""
+
+
+def build_proposals_to_wait_again(
+    folder: MemoryFolder, recorded: RecordedChange, now: float
+) -> list[Proposal]:
+    """What waits again once its acceptance was taken back: the memory that it wrote, or else those
+    that it removed. None for a change that was no accepted proposal. `now` is in seconds since the
+    epoch.
+    """
+    if recorded.why.actor != "inbox":
+        return []
+    changes = [
+        MemoryChange(
+            path=path,
+            before=folder.read_present_bytes(path),
+            after=folder.history.read_file(path, recorded.id),
+        )
+        for path in recorded.paths
+        if not is_index_file(path)
+    ]
+    written = [each for each in changes if each.after is not None]
+    return [
+        build_proposal(
+            each,
+            trust=Trust.UNKNOWN,
+            reasons=(TAKEN_BACK,),
+            change_reason=recorded.why,
+            timestamp=now,
+        )
+        for each in written or changes
+    ]
 
 
 def _find_other_half_of_move(

@@ -93,6 +93,8 @@ def memory_undo_command(change: str, yes: bool) -> None:
         )
         memory.undo(found.id)
     click.echo(f"taken back: {found.why.what} ({paths})")
+    if found.why.actor == "inbox":
+        click.echo("what you had accepted waits again: memorist memory inbox")
 
 
 @click.command("blame")

@@ -6,9 +6,16 @@ import difflib
 from collections.abc import Iterator
 
 import click
+from msgspec.structs import replace
 
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import Trust
+from memorist.auto_memory.memory_file import (
+    Trust,
+    parse_memory_file,
+    with_body,
+    with_header_values,
+    with_provenance,
+)
 from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli import output
 from memorist.cli.agent_shell import find_running_agent, require_person
@@ -21,6 +28,7 @@ from memorist.cli.memory.project_memory_access import (
     read_given_text,
 )
 from memorist.core.sentences import shorten_to_one_line
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import UsageError
 
@@ -66,6 +74,18 @@ def _list_reasons(given: Proposal) -> Iterator[str]:
     yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
 
 
+_ORIGINS = {
+    "user": "a command",
+    "extraction": "what a model concluded",
+    "agent": "an agent's tool",
+    "dream": "a dream",
+    "inbox": "what you accepted before",
+    "team": "the team",
+    "other": "another program",
+}
+"""Who made a change that waits; of an import, what was imported says more."""
+
+
 def _describe_source(given: Proposal) -> str:
     """Who says it: a quotation is the user's word only where the user made the proposal with it."""
     quote = f"“{given.why.quote}”" if given.why.quote else ""
@@ -73,7 +93,8 @@ def _describe_source(given: Proposal) -> str:
         return f"you said {quote}" if quote else "from you"
     if given.why.actor == "said":
         return f"passed on by a program: {quote}"
-    return f"from {given.why.actor}" + (f", which quotes you with {quote}" if quote else "")
+    origin = _ORIGINS.get(given.why.actor, given.why.what)
+    return f"from {origin}" + (f", which quotes you with {quote}" if quote else "")
 
 
 def _describe_trust(given: Proposal) -> str:
@@ -145,8 +166,8 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
 @click.option(
     "--text",
     default=None,
-    help="The file's text to write instead; `-` reads it from standard input. [default: your "
-    "editor]",
+    help="What the memory is to say, or the file's whole text; `-` reads it from standard "
+    "input. [default: your editor]",
 )
 def memory_inbox_edit_command(id: str, text: str | None) -> None:
     """Change a waiting change in your editor, then make it.
@@ -160,7 +181,20 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
         if words is None:
             click.echo("nothing changed; it waits still")
             return
-        print_write_outcome(memory.accept(given.id, words), "accepted")
+        if text is not None:
+            words = _put_under_header(given, words)
+        print_write_outcome(memory.accept(given.id, words), "accepted as you changed it")
+
+
+def _put_under_header(given: Proposal, words: str) -> str:
+    """The file's text, where the user gave only what the memory is to say."""
+    shown = given.after or given.before or ""
+    if words.startswith("---") or not shown.startswith("---"):
+        return words
+    topic = parse_memory_file(given.path, encode_file_text_as_utf8(shown))
+    topic = with_provenance(topic, replace(topic.provenance, quote=""))
+    changed = with_body(topic, f"\n{words.strip()}\n")
+    return with_header_values(changed, {"description": shorten_to_one_line(words, 150)}).text()
 
 
 @memory_inbox_group.command("reject")

@@ -170,7 +170,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
             (former.topic, ()) if former is not None else owner.read_memory_with_suspicions(path)
         )
         remarks = [
-            *describe_replaced_memories(topic, former),
+            *describe_replaced_memories(topic, former, memory.get_shown_path(owner, "")),
             *explain_adopting_externally_written_memory(owner, path),
         ]
         changes = owner.project_files.compare(read_memory_anchors(topic))
@@ -222,15 +222,19 @@ def memory_show_command(path: str, as_json: bool) -> None:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
 
-def describe_replaced_memories(topic: MemoryFile, former: RemovedMemory | None) -> Iterator[str]:
-    """Say what a memory came in place of, and what came in its place."""
-    for path in topic.provenance.replaces:
+def describe_replaced_memories(
+    topic: MemoryFile, former: RemovedMemory | None, prefix: str
+) -> Iterator[str]:
+    """Say what a memory came in place of, and what came in its place. `prefix` is that of the paths
+    of its folder.
+    """
+    for path in (f"{prefix}{each}" for each in topic.provenance.replaces):
         yield f"it replaces {path}: memorist memory show {shlex.quote(path)}"
     if former is None:
         return
     when = format_utc_timestamp(former.change.at)[:10]
     if former.successor:
-        yield f"superseded by {former.successor} on {when}: {former.change.why.what}"
+        yield f"superseded by {prefix}{former.successor} on {when}: {former.change.why.what}"
     else:
         yield f"it was taken out on {when}: {former.change.why.what}"
     yield f"memorist memory undo {former.change.id[:8]} brings it back"
@@ -273,6 +277,13 @@ def memory_add_command(
             agent=find_author(home, words),
         )
         print_write_outcome(written, "remembered for every project" if everywhere else "remembered")
+        if written.paths and not everywhere and memory.everywhere is not None:
+            search = memory.everywhere.known_memories.get_search()
+            if other := search.find_contradicted_user_memory(words):
+                other = memory.get_shown_path(memory.everywhere, other)
+                click.echo(
+                    f"  {other} says otherwise for your other projects; here this one counts"
+                )
 
 
 @click.command("move")

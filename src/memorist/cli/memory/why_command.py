@@ -64,6 +64,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
             _explain_sentence(home, memory, path, as_json=as_json)
             return
         path = topic.path
+        shown = memory.get_shown_path(owner, path)
         origin = "" if former is not None else _describe_origin(owner, topic)
         remarks = list(explain_adopting_externally_written_memory(owner, path))
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
@@ -73,7 +74,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
     if as_json:
         output.print_json(
             {
-                "path": path,
+                "path": shown,
                 "origin": origin,
                 "uses": uses,
                 "also_in": elsewhere.also_in,
@@ -82,16 +83,16 @@ def memory_why_command(path: str, as_json: bool) -> None:
         )
         return
     if origin:
-        click.echo(f"{path} is {origin}")
+        click.echo(f"{shown} is {origin}")
     for remark in (*remarks, *elsewhere.remarks):
         click.echo(remark)
-    for line in describe_replaced_memories(topic, former):
+    for line in describe_replaced_memories(topic, former, memory.get_shown_path(owner, "")):
         click.echo(line)
     for use in uses:
         why = f"  {use.why}" if use.why else ""
         click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
-        click.echo("never shown to a model" if origin else f"{path} was never shown to a model")
+        click.echo("never shown to a model" if origin else f"{shown} was never shown to a model")
 
 
 def _describe_origin(memory: AutoMemory, topic: MemoryFile) -> str:
