@@ -22,7 +22,7 @@ from memorist.compaction.compaction_result import (
 from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_preamble, split_preamble
 from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult
 from memorist.core.token_count import estimate_messages_tokens
 from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format
@@ -165,6 +165,26 @@ async def test_tools_that_the_history_defines_stay_defined(
 
     assert [each for each in sent if each["type"] == "additional_tools"] == given
     assert str(sent).count(LONG) < str(body).count(LONG)
+
+
+@pytest.mark.parametrize(("approved", "stays"), [(True, False), (False, True)])
+@pytest.mark.covers("CP-8")
+def test_the_reminder_of_plan_mode_stands_until_a_plan_is_approved(
+    approved: bool, stays: bool
+) -> None:
+    """Behind an approved plan it would stop the work; without one the agent would begin it."""
+    planning = "<system-reminder>\nPlan mode is active. Change nothing.\n</system-reminder>"
+    history = History().injected(planning).injected(REMINDER).user("Mend it.")
+    history.calls(("p", "ExitPlanMode"))
+    answer = ToolResult("p", (TextBlock("as said"),), is_error=not approved)
+    history.messages.append(Message(id="answer", role="user", blocks=(answer,), origin=Origin.TOOL))
+    history.says(LONG).injected(planning).user("And plan the next one.")
+    apart = split_preamble(measure_conversation(history.messages), 20_000)
+
+    shown = [message.text for message in apart.preamble]
+    assert (planning in shown) is stays
+    assert REMINDER in shown
+    assert planning in [message.text for message in apart.rest.messages]
 
 
 def test_instructions_in_the_middle_stay_within_their_part() -> None:

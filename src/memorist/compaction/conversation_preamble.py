@@ -64,6 +64,10 @@ STATE_TAG = lazy_pattern(
 """
 
 
+_PLAN_MODE = lazy_pattern(r"<system-reminder>\s*Plan mode (?:is|still) active\b", re.IGNORECASE)
+"""Begins what Claude Code adds while the agent may only plan."""
+
+
 class PreambleAndRest(Struct, frozen=True, kw_only=True):
     """A conversation split into its preamble and the rest."""
 
@@ -100,6 +104,7 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAn
     sizes: list[int] = []
     later: list[Message] = []
     began = False
+    tokens, conversation = conversation.tokens, _drop_plan_mode(conversation)
     for message, size in zip(conversation.messages, conversation.sizes, strict=True):
         if began:
             later.append(message)
@@ -136,8 +141,45 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAn
         states=tuple(states),
         instructions=tuple(instructions),
         rest=replace(conversation, messages=tuple(rest), sizes=tuple(sizes)),
-        tokens=conversation.tokens,
+        tokens=tokens,
         limit=max(1, limit - estimate_messages_tokens([*lead, *carried], factor)),
+    )
+
+
+def _drop_plan_mode(conversation: MeasuredConversation) -> MeasuredConversation:
+    """The conversation without reminders that the agent is to plan and change nothing, up to the
+    newest plan that was approved: they no longer hold.
+    """
+    messages = conversation.messages
+    asked = {
+        use.id for message in messages for use in message.tool_uses if use.name == "ExitPlanMode"
+    }
+    approved = max(
+        (
+            index
+            for index, message in enumerate(messages)
+            for result in message.tool_results
+            if result.tool_use_id in asked and not result.is_error
+        ),
+        default=-1,
+    )
+    kept: list[tuple[Message, int]] = []
+    for index, (message, size) in enumerate(zip(messages, conversation.sizes, strict=True)):
+        blocks = tuple(
+            block
+            for block in message.blocks
+            if index > approved
+            or not (isinstance(block, TextBlock) and _PLAN_MODE.match(block.text))
+        )
+        if len(blocks) == len(message.blocks):
+            kept.append((message, size))
+        elif blocks:
+            less = replace(message, blocks=blocks)
+            kept.append((less, estimate_message_tokens(less, conversation.token_factor)))
+    return replace(
+        conversation,
+        messages=tuple(message for message, _ in kept),
+        sizes=tuple(size for _, size in kept),
     )
 
 
