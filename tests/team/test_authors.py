@@ -241,7 +241,7 @@ def test_a_store_made_before_there_were_revisions_knows_the_last_of_each(tmp_pat
     for _ in range(2):
         store = open_team_store(str(path), most=20)
         assert [
-            (each.key, each.author, each.version) for each in store.list_revisions("shop", most=9)
+            (each.key, each.by, each.version) for each in store.list_revisions("shop", most=9)
         ] == [("a.md", "Jo", 1)]
         store.close()
 
@@ -276,16 +276,14 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
             if not deletes or now.get(key):
                 done.insert(0, (key, author, deletes))
             now[key] = write.new_hash
-        log = [
-            (each.key, each.author, each.deleted) for each in store.list_revisions("shop", most=99)
-        ]
+        log = [(each.key, each.by, each.deleted) for each in store.list_revisions("shop", most=99)]
         kept = [
             each
             for place, each in enumerate(done)
             if sum(other[0] == each[0] for other in done[:place]) < 3
         ]
         one = [
-            (each.key, each.author, each.deleted)
+            (each.key, each.by, each.deleted)
             for each in store.list_revisions("shop", "a.md", most=2)
         ]
         store.close()

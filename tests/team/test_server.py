@@ -27,7 +27,11 @@ from memorist.errors import (
 from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
 from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
-from memorist.team.team_protocol import MAX_REQUEST_BYTES, derive_space_name_from_remote
+from memorist.team.team_protocol import (
+    MAX_REQUEST_BYTES,
+    MemoryHashAndSize,
+    derive_space_name_from_remote,
+)
 from memorist.team.team_remote import LastSeenRemoteState, RemoteChange
 from memorist.team.team_server import (
     FORWARDED_HEADERS,
@@ -748,7 +752,7 @@ def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
 
     listing = client(port).fetch_listing(LastSeenRemoteState())
 
-    assert store.read_or_create_snapshot("shop").deleted == ("k2.md", "k3.md", "k4.md")
+    assert store.read_or_create_snapshot("shop").deleted == ["k2.md", "k3.md", "k4.md"]
     assert listing is not None
     assert listing.deleted == {"k2.md", "k3.md", "k4.md"}
 
@@ -791,12 +795,12 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         assert again.read_or_create_snapshot("shop") == found
         assert (found.version, found.entries, found.deleted) == (
             2,
-            {"a.md": (one.new_hash, 4)},
-            ("b.md",),
+            {"a.md": MemoryHashAndSize(one.new_hash, 4)},
+            ["b.md"],
         )
         assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}
         noted = [
-            (each.key, each.version, each.author, each.deleted)
+            (each.key, each.version, each.by, each.deleted)
             for each in again.list_revisions("shop", most=9)
         ]
         assert noted == [

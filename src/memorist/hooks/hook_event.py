@@ -49,25 +49,6 @@ class HookEvent(Struct, frozen=True, kw_only=True):
         return "" if self.agent_id else strip_host_markup(self.prompt)
 
 
-class _RawHookEvent(Struct, frozen=True, kw_only=True):
-    """The same fields undecoded, so that one field of an unexpected type does not spoil
-    the others.
-    """
-
-    session_id: msgspec.Raw = msgspec.Raw()
-    transcript_path: msgspec.Raw = msgspec.Raw()
-    cwd: msgspec.Raw = msgspec.Raw()
-    hook_event_name: msgspec.Raw = msgspec.Raw()
-    prompt: msgspec.Raw = msgspec.Raw()
-    source: msgspec.Raw = msgspec.Raw()
-    reason: msgspec.Raw = msgspec.Raw()
-    tool_name: msgspec.Raw = msgspec.Raw()
-    tool_input: msgspec.Raw = msgspec.Raw()
-    turn_id: msgspec.Raw = msgspec.Raw()
-    model: msgspec.Raw = msgspec.Raw()
-    agent_id: msgspec.Raw = msgspec.Raw()
-
-
 class HookEventProblem(Struct, frozen=True):
     """An event that memorist cannot use, and why."""
 
@@ -75,7 +56,8 @@ class HookEventProblem(Struct, frozen=True):
 
 
 _decode_event = build_json_decoder(HookEvent)
-_decode_raw_event = build_json_decoder(_RawHookEvent)
+_decode_raw_fields = build_json_decoder(dict[str, msgspec.Raw])
+"""The fields undecoded, so that one of an unexpected type does not spoil the others."""
 
 
 def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | HookEventProblem:
@@ -118,10 +100,10 @@ def _decode_repaired(data: bytes) -> HookEvent:
 
 
 def _decode_by_field(data: bytes) -> HookEvent:
-    loose = _decode_raw_event(data)
+    fields = _decode_raw_fields(data)
     found: dict[str, Any] = {}
-    for name in loose.__struct_fields__:
-        raw = bytes(getattr(loose, name))
+    for name in HookEvent.__struct_fields__:
+        raw = bytes(fields.get(name, b""))
         if raw.startswith(b"{" if name == "tool_input" else b'"'):
             found[name] = msgspec.json.decode(raw)
     return HookEvent(**found)

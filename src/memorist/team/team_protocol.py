@@ -37,10 +37,12 @@ class MemoryHashAndSize(Struct, frozen=True):
 
 
 class TeamListing(Struct, frozen=True, kw_only=True):
-    """A team's memories without their texts."""
+    """A team's memories without their texts, and what was deleted."""
 
     id: str
+    """Random id created with the team: no other store has it."""
     version: int
+    """Number of changes so far."""
     entries: dict[str, MemoryHashAndSize]
     deleted: list[str] = field(default_factory=list, name="gone")
     by: dict[str, tuple[str, int]] = {}

@@ -38,12 +38,9 @@ from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,
-    LoggedMemoryChange,
-    MemoryHashAndSize,
     TeamChangeHistory,
     TeamChangesAppliedReceipt,
     TeamChangesRequest,
-    TeamListing,
     TeamRefusal,
     TeamTextChange,
     TeamTexts,
@@ -163,18 +160,7 @@ class TeamApplication:
         if mark is not None and request.headers.get("if-none-match") == build_entity_tag(*mark):
             return Response(status_code=304, headers={"etag": build_entity_tag(*mark)})
         found = await run_in_threadpool(self._store.read_or_create_snapshot, space)
-        entries = {
-            key: MemoryHashAndSize(checksum, size)
-            for key, (checksum, size) in found.entries.items()
-        }
-        view = TeamListing(
-            id=found.id,
-            version=found.version,
-            entries=entries,
-            deleted=list(found.deleted),
-            by=found.by,
-        )
-        return _json_response(view, headers={"etag": build_entity_tag(found.id, found.version)})
+        return _json_response(found, headers={"etag": build_entity_tag(found.id, found.version)})
 
     async def _post_read(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
@@ -192,23 +178,10 @@ class TeamApplication:
         key = request.query_params.get("key", "")
         if key and (problem := find_shared_name_problem(key)):
             raise _build_refusal(400, "key", problem)
-        noted = await run_in_threadpool(
+        changes = await run_in_threadpool(
             lambda: self._store.list_revisions(space, key, most=MAX_REVISIONS)
         )
-        return _json_response(
-            TeamChangeHistory(
-                [
-                    LoggedMemoryChange(
-                        key=each.key,
-                        version=each.version,
-                        by=each.author,
-                        at=each.at,
-                        deleted=each.deleted,
-                    )
-                    for each in noted
-                ]
-            )
-        )
+        return _json_response(TeamChangeHistory(changes))
 
     async def _put_changes(self, request: Request) -> Response:
         space, token = await self._authorize(request, writing=True)

@@ -19,6 +19,7 @@ from memorist.errors import StoreError
 from memorist.store.disk_files import make_folders
 from memorist.store.sqlite_database import BUSY_TIMEOUT_SECONDS, create_private_file
 from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state_database
+from memorist.team.team_protocol import LoggedMemoryChange, MemoryHashAndSize, TeamListing
 
 _TEAM_TABLES = (
     "create table if not exists team_spaces (name text primary key, id text not null, version "
@@ -63,19 +64,6 @@ _SAVE_ENTRY = """insert into team_entries (space, key, hash, text, bytes, versio
     author = excluded.author, at = excluded.at"""
 
 
-class TeamStoreListing(Struct, frozen=True, kw_only=True):
-    """A team's memories: checksum and size by name, and what was deleted."""
-
-    id: str
-    """Random id created with the team: no other store has it."""
-    version: int
-    """Number of changes so far."""
-    entries: dict[str, tuple[str, int]]
-    deleted: tuple[str, ...]
-    by: dict[str, tuple[str, int]] = {}
-    """Token holder and time of the last change of each memory, including deleted ones."""
-
-
 class TeamMemoryWrite(Struct, frozen=True):
     """One change: the new text and its checksum (None and empty to delete), and the checksum of
     what it replaces.
@@ -84,18 +72,6 @@ class TeamMemoryWrite(Struct, frozen=True):
     text: str | None
     new_hash: str
     replaced_hash: str
-
-
-class StoredMemoryRevision(Struct, frozen=True, kw_only=True):
-    """One change of a memory: the resulting version of the team's state, the token holder, and the
-    time.
-    """
-
-    key: str
-    version: int
-    author: str
-    at: int
-    deleted: bool
 
 
 class TeamTokenHolder(Struct, frozen=True):
@@ -121,7 +97,7 @@ class TeamStore:
             for statement in _TEAM_TABLES:
                 state.execute(statement)
 
-    def read_or_create_snapshot(self, space: str) -> TeamStoreListing:
+    def read_or_create_snapshot(self, space: str) -> TeamListing:
         """The current state of a team; an unknown team is created."""
         with self._transaction():
             id, version = self._ensure_space(space)
@@ -129,11 +105,15 @@ class TeamStore:
                 "select key, hash, bytes, author, at from team_entries where space = :space",
                 {"space": space},
             )
-        return TeamStoreListing(
+        return TeamListing(
             id=id,
             version=version,
-            entries={row["key"]: (row["hash"], row["bytes"]) for row in rows if row["hash"]},
-            deleted=tuple(sorted(row["key"] for row in rows if not row["hash"])),
+            entries={
+                row["key"]: MemoryHashAndSize(row["hash"], row["bytes"])
+                for row in rows
+                if row["hash"]
+            },
+            deleted=sorted(row["key"] for row in rows if not row["hash"]),
             by={row["key"]: (row["author"], row["at"]) for row in rows},
         )
 
@@ -231,7 +211,7 @@ class TeamStore:
             values | {"bytes": len(write.text.encode()) if write.text is not None else 0},
         )
 
-    def list_revisions(self, space: str, key: str = "", *, most: int) -> list[StoredMemoryRevision]:
+    def list_revisions(self, space: str, key: str = "", *, most: int) -> list[LoggedMemoryChange]:
         """The newest changes of a memory, or of all for an empty name; at most `MAX_REVISIONS` of
         each.
         """
@@ -241,10 +221,10 @@ class TeamStore:
                 {"space": space, "most": most} | ({"key": key} if key else {}),
             )
         return [
-            StoredMemoryRevision(
+            LoggedMemoryChange(
                 key=row["key"],
                 version=row["version"],
-                author=row["author"],
+                by=row["author"],
                 at=row["at"],
                 deleted=not row["hash"],
             )
