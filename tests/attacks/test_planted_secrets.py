@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from attacks.host import Attacked, writes
 from benchmarks.secrets import secrets
+from hooks.recordings import ClaudeFile
+from memorist.cli.main import memorist_group
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.safety.redacted_json import encode_redacted, redact_json
@@ -67,6 +73,58 @@ async def test_no_planted_secret_stands_anywhere_in_the_home(tmp_path: Path) -> 
 
     assert all(part in sent.replace("\\n", "\n") for part in planted[:1])
     assert leaks(tmp_path / "home", [*planted, "kT9#vQ2!mZ7p"]) == []
+
+
+KNOWN_BY_THEIR_LINE = {
+    "Falter33": "openssl rsa -in key.pem -passin pass:{} -out plain.pem",
+    "Libelle22": "ALTER ROLE app WITH LOGIN PASSWORD '{}';",
+    "jangada#55": "a senha do admin é {}",
+    "Ah0rn-blatt": "[corp]\nusername = build\npassword = {}",
+    "fjord88": "web1 ansible_host=10.0.0.5 ansible_user=ops ansible_ssh_pass={}",
+    "Q-elle19": "spring.datasource.password={}\nspring.datasource.username=app",
+    "Kastanie8": "7z x backup.7z -p{}",
+    "hummel7flug": "docker login registry.corp.internal -u ci -p {}",
+}
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["closed", "killed"])
+async def test_what_is_made_of_a_message_holds_no_secret_that_only_its_line_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
+) -> None:
+    """Notes, the index of past sessions, stage one's extracts and a hand-over shorten a message,
+    put it on one line or take it apart into words; it has been redacted before.
+    """
+    texts = [line.format(secret) for secret, line in KNOWN_BY_THEIR_LINE.items()]
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    file = ClaudeFile("5e55", str(tmp_path))
+    for text in texts:
+        file.user(f"Remember: {text}")
+        file.calls(text, text)
+        file.says(text)
+    recorded = tmp_path / ".claude" / "projects" / "p" / "5e55.jsonl"
+    recorded.parent.mkdir(parents=True)
+    recorded.write_bytes(b"".join(file.lines))
+    os.utime(recorded, (1_790_000_000, 1_790_000_000))
+    async with Attacked(tmp_path) as host:
+        session = await host.open()
+        for text in texts:
+            await host.turn(session, f"Remember: {text}", Say(text=f"Kept: {text}"))
+            await session.update_notes()
+        if not kept:  # what is there now is what a killed process leaves
+            shutil.copytree(tmp_path / "home", tmp_path / "left")
+        await session.close()
+
+    for words in (
+        ("import", "--yes", "--model", "structural"),
+        ("search", "docker login"),
+        ("handoff", str(recorded), "--to", "codex"),
+    ):
+        done = await asyncio.to_thread(CliRunner().invoke, memorist_group, words)
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "home" / "session-index.sqlite").exists()
+    assert leaks(tmp_path / ("home" if kept else "left"), list(KNOWN_BY_THEIR_LINE)) == []
 
 
 async def test_a_resumed_session_sends_the_hosts_own_bytes(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ LINES = [
     "postgres://bob:{}@db/shop", "redis://:{}@cache:6379/0", "host=db user=bob password={} dbname=shop", "Server=db;User Id=sa;Password={};", "jdbc:mysql://db/shop?user=bob&password={}",
     "CREATE USER bob IDENTIFIED BY '{}';", "ALTER USER bob WITH PASSWORD '{}';", "machine ftp.acme.dev login bob password {}", "db:5432:shop:bob:{}",
     "user: bob, password: {}", "the password is {}.", "Passwort: {}", "contraseña: {}", "mot de passe : {}", "senha: {}", "пароль: {}", "密码：{}", "パスワード: {}", "비밀번호: {}", "hasło: {}", "wachtwoord={}",
+    "kubectl create secret generic db --from-literal=user=app --from-literal=password={}", "docker build --build-arg db_password={} .", "see `web1 ansible_user=ops ansible_ssh_pass={}`",
 ]  # fmt: skip
 """Where nothing but a password stands. `mysql -p WORD` names a database: there, and in a sentence,
 a password is known by a digit.
@@ -42,8 +43,22 @@ def test_a_word_in_the_place_of_a_password_is_one(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "mein Passwort ist {}, damit kommst du rein", "Benutzer anna, Kennwort {}", "user anna password {}", "`a senha do admin é {}` failed", "(“le mot de passe du serveur c'est {}”)",
+        "what's the wifi password again? - {}", "anna: pw?\nben: sure: {}", "Q: what's the admin password?\nA: {}", "Passwort für die Tests?\n- ja, {}",
+        "always use spring.datasource.password={} here", "Remember: [corp]\nusername = build\npassword = {}",
+    ],
+)  # fmt: skip
+def test_a_word_with_digits_that_is_said_to_be_one_is_one(line: str) -> None:
+    """A clause may follow, a quotation end, and the word for it stand in the question."""
+    assert "Fl1ederbusch" not in redact(line.format("Fl1ederbusch")).text
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "did you reset the password? - step2 is done", "forgot your password? - see page2 of the manual", "which password? - the 2nd one", "is it the password?\n- utf8 works", "self.password=new_value2", "--set image.tag=v2",
         "mysql -u root -p shop", "mysql -u root -p shop_db2 < dump.sql", "The sshpass -p option is unsafe", "use --password instead of -p", "--password string   the password to use", "  --password PASSWORD", "--password-stdin",
         "docker run -p 8080:80 --name mysql web", "redis-cli -a $REDIS_PASSWORD ping", "curl -u user:password https://x", 'curl -u "$USER:$PASS" https://x', "PGPASSWORD=$PW psql", "DB_PASSWORD=",
         "password: required", "password: string", "    password: str\n    name: str", "  password: z.string()", "{ user: name, password: typedWord }", "connect(user=name, password=word)", "  password: hashed,\n",

@@ -49,6 +49,7 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.formats.host_markup import put_typed_text_before_pastes, strip_host_markup
+from memorist.safety.redacted_json import redact_message
 from memorist.safety.secrets import redact
 from memorist.transcript_analysis.tool_actions import TaskItem
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
@@ -88,10 +89,12 @@ class HandoffSource(Struct, frozen=True, kw_only=True):
 
 def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
     """The hand-over within `budget` estimated tokens, without secrets."""
-    recorded = source.recorded
+    messages = tuple(map(redact_message, source.recorded.all_messages))
+    recorded = replace(source.recorded, all_messages=messages)
+    source = replace(source, recorded=recorded)
     head = recorded.head
     ledger = TranscriptLedger(head.cwd if head else "")
-    for message in recorded.all_messages:
+    for message in messages:
         ledger.add(message)
     work = ledger.work_record
     front = "".join(

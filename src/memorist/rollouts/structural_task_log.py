@@ -48,6 +48,7 @@ from memorist.rollouts.message_task_effect import (
 )
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import render_line_number
+from memorist.safety.redacted_json import redact_message
 from memorist.transcript_analysis.background_work import UnfinishedBackgroundCalls
 from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
@@ -255,6 +256,7 @@ class TaskLogBuilder:
         """Process the next entry."""
         if not isinstance(entry, Message) or isinstance(entry, CompactionBoundary):
             return
+        entry = redact_message(entry)
         self.order += 1
         self.ledger.add(entry)
         self.saw_outside_content = self.saw_outside_content or message_involves_web_or_mcp(entry)

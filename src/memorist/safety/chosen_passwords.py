@@ -82,14 +82,15 @@ _LINE_END = lazy_pattern(r"[\"']?[ \t]*[,;]?[ \t]*(?:[#][^\n]*)?\r?(?=\n|\Z)")
 _BARE_LINE_END = lazy_pattern(r"[ \t]*(?:[ \t]#[^\n]*)?\r?(?=\n|\Z)")
 _SECTION = lazy_pattern(r"^[ \t]*\[[\w .:-]{1,60}\][ \t]*$", re.MULTILINE)
 _SENTENCE_END = lazy_pattern(
-    r"[\"'”`]?[.,;!)]?(?=\s|\Z)(?![ ][a-z])"
+    r"[\"'”`][.,;!)]?(?=\s|\Z)|[.,;!)](?=\s|\Z)|(?=\s|\Z)(?![ ][a-z])"
     r"|[\"'”`]?[ ](?:and|but|so|to|in case|if|for|on|because|btw|please|und|aber|für|falls|y|pero"
     r"|para|et|mais|pour|e|mas|per|voor|maar|и|но|для)(?![a-z])"
 )
 """A sentence's end, or a word with which it goes on after the password."""
+_LOGIN_LINE_ABOVE = lazy_pattern(r"(?:\A|\n)[ \t]*user(?:_?name)?[ \t]*=[^\n]{1,100}\n[ \t]*\Z")
 _SECTION_REACH = 800
 """Characters above a line in which the heading of its section is looked for."""
-_PAIR_END = lazy_pattern(r"[&;]|[\"'\s]|\Z")
+_PAIR_END = lazy_pattern(r"[&;\"'`”\s]|\Z")
 _LOGIN_PAIR = lazy_pattern(
     r"(?<![A-Za-z])(?:user(?:[ _]?(?:id|name))?|uid|login|host|server|dbname|database|email|usuario"
     r"|benutzer|utilisateur)=[^\s=]",
@@ -102,7 +103,16 @@ _LOGIN_BEFORE = lazy_pattern(
     r"(?:(?:and|und|et|y|e|и|[/|·–-])[ ])?\Z",
     re.IGNORECASE,
 )
-_EMAIL_BEFORE = lazy_pattern(r"@[\w-]{1,64}\.[\w.-]{2,40},? (?:with |and )?(?:the |a )?\Z")
+LOGIN_BEFORE_GAP = lazy_pattern(
+    r"(?:\b(?:user(?:name)?|login|log in as|account|usuario|utilisateur|benutzer(?:name)?|логин"
+    r"|пользователь|utente|kullanıcı)[ :=]{1,2}[\w.@\\-]{1,64}"
+    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,40}),?[ ]"
+    r"(?:and |with |the |a |und |et |y |e |и |с )*\Z",
+    re.IGNORECASE,
+)
+"""A user's name in front of the word for a password, with nothing but a gap after the word."""
+_OPTION_BEFORE = lazy_pattern(r"(?:\A|\s)--?[\w-]{1,40}[ =][\"']?\Z")
+"""An option that holds a name and its value: `-e`, `--from-literal=`, `--build-arg`."""
 _SQL = lazy_pattern(
     r"\b(?:alter|create)\s{1,4}(?:user|role|login)\b[^\n]{0,120}\Z|\bset\s{1,4}\Z", re.IGNORECASE
 )
@@ -196,7 +206,7 @@ def _is_constant(_: KeyValueMatch, before: str) -> bool:
 
 def _is_directive(named: KeyValueMatch, before: str) -> bool:
     """`requirepass …` on a line of its own, or `bob@example.com with password …`."""
-    if named.text[named.name[1] : named.value[0]] == " " and _EMAIL_BEFORE.search(before):
+    if named.text[named.name[1] : named.value[0]] == " " and LOGIN_BEFORE_GAP.search(before):
         return _is_said(named)
     name = named.text[named.name[0] : named.name[1]].lower()
     return (
@@ -219,9 +229,12 @@ def _is_named(named: KeyValueMatch) -> bool:
 
 def _is_said(named: KeyValueMatch, _: str = "") -> bool:
     """`the password is hunter22.`: letters and digits, and the sentence ends."""
-    value = named.text[named.value[0] : named.value[1]]
-    drawn = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-    return drawn and _SENTENCE_END.match(named.text, named.value[1]) is not None
+    value = named.text[slice(*named.value)]
+    return _is_drawn(value) and _SENTENCE_END.match(named.text, named.value[1]) is not None
+
+
+def _is_drawn(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def _glued(named: KeyValueMatch) -> bool:
@@ -230,14 +243,24 @@ def _glued(named: KeyValueMatch) -> bool:
 
 
 def _is_variable(named: KeyValueMatch) -> bool:
-    """`PGPASSWORD=…`: capitals or an option for variables, and the sign glued to both."""
-    text, (start, end) = named.text, named.name
+    """`PGPASSWORD=…`: a setting or an option in front, and the sign glued to both."""
+    text, start = named.text, named.name[0]
+    before = text[max(0, start - 1) : start]
     return (
-        (text[start:end].isupper() or text.startswith("-e ", max(0, start - 3)))
-        and _glued(named)
-        and text[max(0, start - 1) : start] in {"", " ", "\n", "\t", '"', "'"}
+        _glued(named)
+        and (
+            (_names_setting(named) and before in {"", " ", "\n", "\t", '"', "'"})
+            or _OPTION_BEFORE.search(text[max(0, start - 48) : start]) is not None
+        )
         and text[named.value[1] : named.value[1] + 1] in {"", " ", "\n", "\r", "\t", '"', "'", "`"}
     )
+
+
+def _names_setting(named: KeyValueMatch) -> bool:
+    """`PGPASSWORD`, or `spring.datasource.password` with a value that is no word of code."""
+    name = named.text[slice(*named.name)]
+    value = named.text[slice(*named.value)]
+    return name.isupper() or ("." in name and _is_drawn(value) and not _IDENTIFIER.match(value))
 
 
 def _is_after_login(named: KeyValueMatch, before: str) -> bool:
@@ -299,6 +322,7 @@ def _is_own_line(named: KeyValueMatch, before: str) -> bool:
         or "：" in between
         or _glued(named)
         or _SECTION.search(text[max(0, start - _SECTION_REACH) : start]) is not None
+        or _LOGIN_LINE_ABOVE.search(text[max(0, start - _LINE) : start]) is not None
     )
 
 

@@ -11,8 +11,10 @@ from operator import is_
 from typing import TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Block, Message
 from memorist.safety.secrets import CLEAN, redact, redact_id_keeping_ids_distinct
 
 JsonT = TypeVar("JsonT")
@@ -47,6 +49,18 @@ def encode_redacted(value: object) -> bytes:
 def redact_json(value: JsonT) -> JsonT:
     """The value with a mark for each secret in its strings; the same object where there is none."""
     return cast("JsonT", _redact_value(value))
+
+
+def redact_message(message: Message) -> Message:
+    """The message with a mark for each secret in its blocks; the same object where there is none.
+    What is made of a message shortens and joins its words, and a rule no longer knows half a secret
+    or one whose line is gone.
+    """
+    plain = msgspec.to_builtins(message.blocks)
+    clean = redact_json(plain)
+    if clean is plain:
+        return message
+    return replace(message, blocks=msgspec.convert(clean, tuple[Block, ...]))
 
 
 def _redact_value(value: object, *, named: bool = False, level: int = 0) -> object:

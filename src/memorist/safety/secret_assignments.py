@@ -14,6 +14,7 @@ from string import ascii_letters, digits
 
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import (
+    LOGIN_BEFORE_GAP,
     KeyValueMatch,
     is_password_only_position,
     may_be_chosen_password,
@@ -37,7 +38,7 @@ from memorist.safety.secret_values import (
 STEMS = (
     "pass", "pwd", "psw", "psk", "secret", "token", "key", "credential", "creds", "auth", "kennwort", "contrasen", "senha", "wachtwoord", "losenord", "adgangskode",
     "kodeord", "salasana", "haslo", "heslo", "jelszo", "parola", "sifre", "lozinka", "geslo", "parool", "kata sandi", "mat khau", "schluessel", "segredo", "jeton", "clave",
-    "chiave", "_pw", "bindpw", "rootpw", "_salt", "sessid", "sessionid", "_dsn", "pw:", "pw=", "pw =", "mdp",
+    "chiave", "_pw", "bindpw", "rootpw", "_salt", "sessid", "sessionid", "_dsn", "pw:", "pw=", "pw =", "pw?", "mdp",
 )  # fmt: skip
 """Parts of names, in small letters, at which a name is looked at. `secret_keys` decides what it
 says.
@@ -77,7 +78,7 @@ _BETWEEN = lazy_pattern(
     r"|(?P<part>\r?\n\r?\n)"
     r"|(?P<quote>(?<=[ \t])(?=[\"'`]))"
     r"|(?P<attribute>(?<=[ \t])value[ \t]*=)"
-    rf"|(?P<said>(?<=[ \t])(?:[^\s\d:=;\"'`(){{}}\[\],|.!?]{{1,20}}[ \t]){{0,4}}?{_VERB}(?:[ \t]{_NOW})?:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
+    rf"|(?P<said>(?<=[ \t])(?:[^\s\d:=;\"'`(){{}}\[\],|.!?]{{1,20}}[ \t]){{0,4}}?{_VERB}(?:[ \t]{_NOW})?:?(?=[ \t])|[^\n?:=]{{0,20}}\?\s{{0,3}}(?:[-–—]|(?<=\n)[\w.-]{{1,24}}:)[ \t](?:(?:sure|yes|yeah|ja|oui|it'?s|es ist|c'est)[ ,:]{{1,2}})*|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
     r"|(?P<gap>(?<=[ \t])(?=[^\s=:|>-])(?(whom)(?=[^\s:]*\d[^\s:]*(?:\s|\Z))))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
     r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)"
@@ -113,11 +114,6 @@ _SETTING = lazy_pattern(
     r"(?:\bset(?:x|env)?|\bconfigure set|\bconfig set|\bconfig|\bexport|\bENV|\bARG|\brequire|\bwith|\bencrypted|\blogin[ ]\S{1,40}|\bset \S{1,60})[ ][\w.:/-]{0,60}\Z|\b(?:requirepass|masterauth)\Z",
     re.IGNORECASE,
 )
-_LOGIN_BEFORE = lazy_pattern(
-    r"(?:\b(?:user(?:name)?|login|log in as|account|usuario|utilisateur|benutzer(?:name)?|логин|пользователь|utente|kullanıcı)[ :=]{1,2}[\w.@\\-]{1,64}|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,40}),?[ ](?:and |with |the |und |et |y |e |и |с )*\Z",
-    re.IGNORECASE,
-)
-"""A user's name in front of the word for a password, with nothing but a gap after the word."""
 _MEMBER = lazy_pattern(
     r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.\w*[A-Z]?[a-z]{4}\w*\Z|[A-Za-z_]\w*(?:::|->|\?\.)\w+"
 )
@@ -141,7 +137,7 @@ def find_secrets_for_key_at(stem: str, text: str, at: int) -> Iterator[SafetyFin
     if kind is None:
         before = text[max(0, at - _NAME_REACH) : at]
         start = at - len(before) + len(before.rstrip(_NAME_CHARACTERS))
-        end = max(_match_end(_NAME_END, text, at), at + len(stem.rstrip(":=")))
+        end = max(_match_end(_NAME_END, text, at), at + len(stem.rstrip(":=? ")))
         end = start + len(text[start:end].rstrip(".-"))
         name = text[start:end]
         if start and text[start - 1] == " " and name[:1] != "-":
@@ -243,7 +239,10 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
         return not text[start:end].isascii() and is_mixed_character_password(value)
     if way == "gap" and not text[end : one.start].startswith(("  ", "\t")):
         return (
-            (_LOGIN_BEFORE.search(text[max(0, start - 80) : start]) is not None and _is_said(value))
+            (
+                LOGIN_BEFORE_GAP.search(text[max(0, start - 80) : start]) is not None
+                and _is_said(value)
+            )
             or _OPTION.match(text[max(0, start - 1) : end]) is not None
             or _SETTING.search(text[max(0, start - 80) : end]) is not None
             or (not text[start:end].isascii() and _is_said(value))

@@ -11,6 +11,7 @@ from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import ContextMeter, TokenCounter
 from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.transcript_format import SessionHead
+from memorist.safety.redacted_json import redact_message
 from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
@@ -136,7 +137,7 @@ class ConversationTracker:
         self.newest_messages.append(message)
         self.meter.add(message)
         self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
-        self.ledger.add(message)
+        self.ledger.add(redact_message(message))
         self._open.add(message)
         if is_model:
             if not self._in_reply:

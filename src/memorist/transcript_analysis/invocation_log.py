@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
+from memorist.safety.secrets import redact
 from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript_analysis.command_lines import (
     classify_command_purpose,
@@ -256,7 +257,9 @@ class InvocationLogBuilder:
                 if outcome.ok is not None and not outcome.rejected:
                     error = "" if outcome.ok else "\n".join(ends)
                     at = message.timestamp or 0.0
-                    self.log.record_command(called.command, ok=outcome.ok, error=error, at=at)
+                    self.log.record_command(
+                        redact(called.command).text, ok=outcome.ok, error=error, at=at
+                    )
         return message
 
 
