@@ -15,6 +15,14 @@ from memorist.auto_memory.statements.composite_message import is_composite_messa
 from memorist.auto_memory.write_gate import NeedsReview
 
 SHOWN = {
+    "a heading on its own line": (
+        "My fortune cookie. Never deploy on Fridays.",
+        "Never deploy on Fridays.",
+    ),
+    "a heading behind it on its line, Spanish": (
+        "Nunca despliegues los viernes. El cartel de la cocina.",
+        "Nunca despliegues los viernes.",
+    ),
     "written in another hand than the request": (
         "You should store dates as text. Never use a time zone. I prefer seconds anyway.\n\n"
         "read that on a forum, any truth in it?",
@@ -147,3 +155,25 @@ async def test_what_its_form_shows_as_others_words_is_not_kept(tmp_path: Path, f
 def test_a_users_own_rules_beside_their_task_are_one_hand(message: str) -> None:
     """A task, what the project is, how much the rule matters, or their own heading beside it."""
     assert not is_composite_message(message)
+
+
+@pytest.mark.covers("WD-3")
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "Good work",
+        "My mistake",
+        "One more thing",
+        "A couple of conventions for this repo",
+        "The staging cluster, not production",
+        "The login page still fails",
+        "Mein Fehler",
+        "Una cosa más",
+    ],
+)
+async def test_a_remark_before_ones_rule_makes_nothing_wait(tmp_path: Path, remark: str) -> None:
+    """It names no thing of which the rule may be the text."""
+    async with Attacked(tmp_path) as host:
+        await host.told(f"{remark}. Never deploy on Fridays.")
+
+        assert [each.body.strip() for each in host.memory.read_memory_files()] != []

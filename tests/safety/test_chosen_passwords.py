@@ -47,6 +47,7 @@ def test_a_word_in_the_place_of_a_password_is_one(line: str) -> None:
     [
         "mein Passwort ist {}, damit kommst du rein", "Benutzer anna, Kennwort {}", "user anna password {}", "`a senha do admin é {}` failed", "(“le mot de passe du serveur c'est {}”)",
         "what's the wifi password again? - {}", "anna: pw?\nben: sure: {}", "Q: what's the admin password?\nA: {}", "Passwort für die Tests?\n- ja, {}",
+        "log in as anna / {}", "set -gx OPENSEARCH_PASS {}", "environment {{ NEXUS_PASSWORD = '{}' }}", '[smtp]\nuser = "noreply"\npass = "{}"',
         "always use spring.datasource.password={} here", "Remember: [corp]\nusername = build\npassword = {}",
     ],
 )  # fmt: skip

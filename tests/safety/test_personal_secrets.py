@@ -49,6 +49,8 @@ pytestmark = pytest.mark.covers("SF-1")
          "q7Xv9Kb2Lm4Np6Rt"),
         ("PIN der Karte: 7391", "7391"),
         ("the OTP seed is JBSWY3DPEHPK3PXPJUWOXFLL", "PEHPK3PX"),
+        ("2FA setup key: JBSW Y3DP EHPK 3PXP", "EHPK 3PXP"),
+        ("https://shop.acme.dev/reset?uid=77&reset_token=k3Vx8Tq1Lm6Zn9Wb", "k3Vx8Tq1"),
         ("wifi pw is lamp4lamp4x (guests)", "lamp4lamp4x"),
         ("Authorization: Apisecret 9fK2mQ7xL4vB8nR3tY6wZ1cH5jD0pG7s", "9fK2mQ7x"),
         ("Failed: ['tool', '-u', 'ann', '-p', 'Falcon.27']", "Falcon.27"),

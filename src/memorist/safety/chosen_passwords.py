@@ -149,6 +149,11 @@ def may_be_chosen_password(value: str) -> bool:
     )
 
 
+def is_chosen_with_digits(value: str) -> bool:
+    """A word with digits that a person may have for a password."""
+    return _is_drawn(value) and may_be_chosen_password(value) and not _IDENTIFIER.match(value)
+
+
 def is_random_or_chosen_password(value: str) -> bool:
     """A password, drawn or chosen, where a command or an address can hold nothing else."""
     return is_mixed_character_password(value) or may_be_chosen_password(value)
@@ -169,7 +174,11 @@ def is_password_only_position(named: KeyValueMatch) -> bool:
     if _is_option(text, start, end):
         return named.separator_kind in {"gap", "quote", "sign"}
     if text[start:end].lower() in _MEANS_MORE:
-        return named.separator_kind == "sign" and (_is_variable(named) or _is_pair(named, before))
+        return named.separator_kind == "sign" and (
+            _is_variable(named)
+            or _is_pair(named, before)
+            or (_is_drawn(text[slice(*named.value)]) and _is_below_section(named, before))
+        )
     check = _CHECKS.get(named.separator_kind)
     return check is not None and check(named, before)
 
@@ -208,9 +217,11 @@ def _is_directive(named: KeyValueMatch, before: str) -> bool:
     """`requirepass …` on a line of its own, or `bob@example.com with password …`."""
     if named.text[named.name[1] : named.value[0]] == " " and LOGIN_BEFORE_GAP.search(before):
         return _is_said(named)
-    name = named.text[named.name[0] : named.name[1]].lower()
+    name = named.text[slice(*named.name)]
+    if name.isupper():  # `set -gx DB_PASS …`, `ENV DB_PASS …`
+        return _is_drawn(named.text[slice(*named.value)])
     return (
-        name in {"requirepass", "masterauth", "bindpw", "rootpw"}
+        name.lower() in {"requirepass", "masterauth", "bindpw", "rootpw"}
         and not before.strip()
         and _BARE_LINE_END.match(named.text, named.value[1]) is not None
     )
@@ -246,6 +257,8 @@ def _is_variable(named: KeyValueMatch) -> bool:
     """`PGPASSWORD=…`: a setting or an option in front, and the sign glued to both."""
     text, start = named.text, named.name[0]
     before = text[max(0, start - 1) : start]
+    if named.is_quoted and text[slice(*named.name)].isupper():
+        return _is_drawn(text[slice(*named.value)])
     return (
         _glued(named)
         and (
@@ -317,11 +330,17 @@ def _is_own_line(named: KeyValueMatch, before: str) -> bool:
     ):
         return False
     between = text[end:at]
+    return ":" in between or "：" in between or _glued(named) or _is_below_heading(text, start)
+
+
+def _is_below_section(named: KeyValueMatch, before: str) -> bool:
+    return _is_own_line(named, before) and _is_below_heading(named.text, named.name[0])
+
+
+def _is_below_heading(text: str, start: int) -> bool:
+    """Below the heading of a section of settings, or the line of a user's name."""
     return (
-        ":" in between
-        or "：" in between
-        or _glued(named)
-        or _SECTION.search(text[max(0, start - _SECTION_REACH) : start]) is not None
+        _SECTION.search(text[max(0, start - _SECTION_REACH) : start]) is not None
         or _LOGIN_LINE_ABOVE.search(text[max(0, start - _LINE) : start]) is not None
     )
 

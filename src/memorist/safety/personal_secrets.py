@@ -174,7 +174,8 @@ def _code_list(text: str, at: int) -> Iterator[SafetyFinding]:
 
 
 _OTP_SEED = lazy_pattern(
-    r"(?:otp|2fa|mfa)[ _-](?:seed|secret|key)[ ]?(?:[:=]|is|ist)?[ ]?([A-Z2-7]{16,64})(?![\w])",
+    r"(?:(?:otp|2fa|mfa)[ _-](?:seed|secret|key)|(?:setup|authenticator|entry)[ ]key)"
+    r"[ ]?(?:[:=]|is|ist)?[ ]?([A-Z2-7]{16,64}|(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![\w])",
     re.IGNORECASE,
 )
 
@@ -317,7 +318,11 @@ PERSONAL_SECRETS: dict[str, Callable[[str, int], Iterator[SafetyFinding]]] = {
          "codici di r", "emergency code", "one-time code"),
         _code_list,
     ),
-    **dict.fromkeys(("otp seed", "otp secret", "otp key", "2fa seed", "2fa secret"), _otp_seed),
+    **dict.fromkeys(
+        ("otp seed", "otp secret", "otp key", "2fa seed", "2fa secret", "setup key",
+         "authenticator key", "entry key"),
+        _otp_seed,
+    ),
     "wifi:": _wifi_line,
     **dict.fromkeys(
         ("wlan", "wifi", "wi-fi", "wpa", "hotspot", "netzwerk", "network key"), _wireless_key

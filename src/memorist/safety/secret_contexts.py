@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.chosen_passwords import is_random_or_chosen_password, may_be_chosen_password
+from memorist.safety.chosen_passwords import (
+    is_chosen_with_digits,
+    is_random_or_chosen_password,
+    may_be_chosen_password,
+)
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_token_formats import EDGE
 from memorist.safety.secret_values import (
@@ -66,7 +70,7 @@ _JWK = lazy_pattern(r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"([A-Za-z0-9_-]{20,20
 _DISCORD = lazy_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
 
 _LOGIN = lazy_pattern(
-    r"""(?:credentials?|creds|logins?|zugangsdaten|identifiants|acc[eè]s)["'*]{0,3}(?:[ ]?[:=]|[ ](?:are|is|sind|sont|:))[ ]?["'*]{0,3}[\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",
+    r"""(?:(?:credentials?|creds|logins?|zugangsdaten|identifiants|acc[eè]s)["'*]{0,3}(?:[ ]?[:=]|[ ](?:are|is|sind|sont|:))|(?:log|sign)[ -]?in[ ](?:as|with))[ ]?["'*]{0,3}[\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",
     re.IGNORECASE,
 )
 
@@ -273,11 +277,8 @@ def _is_plain_login(value: str) -> bool:
 
 
 def _is_login_password(value: str) -> bool:
-    return (
-        has_password_strength(value)
-        and count_character_kinds(value) > 2
-        and not is_reference_or_placeholder(value)
-    )
+    drawn = has_password_strength(value) and count_character_kinds(value) > 2
+    return (drawn or is_chosen_with_digits(value)) and not is_reference_or_placeholder(value)
 
 
 def _ftp_password(text: str, at: int) -> Iterator[SafetyFinding]:
@@ -323,7 +324,7 @@ READERS: dict[str, SecretReader] = {
     '"kty"': partial(_each, _JWK, "private-key", 2000),
     "discord": partial(_each, _DISCORD, "discord-token", 1000),
     **dict.fromkeys(
-        ("credential", "creds", "login", "zugangsdaten", "identifiants"),
+        ("credential", "creds", "login", "log in ", "sign in ", "zugangsdaten", "identifiants"),
         partial(_one, _LOGIN, "login-password", _is_login_password),
     ),
     **dict.fromkeys(

@@ -54,7 +54,7 @@ _PASS_OWNERS = parse_word_list(
          db database smtp mail email imap pop user usr admin root my mysql mariadb sql pg postgres
     redis mongo mongodb ftp sftp ssh http https auth login bind ldap api service svc app proxy
     sudo enable wifi wlan key store keystore truststore cert vault backup default rabbitmq amqp mq
-    kafka es elastic jenkins git docker registry wp wordpress site account client server host node
+    kafka es elastic opensearch jenkins git docker registry wp wordpress site account client server host node
     cluster master slave replica jwt vpn router web bot sa oracle mssql sender portal basic
     grafana nexus artifactory sonar jira repo remote become bind cert ca wpa snmp pdf zip archive
     """
@@ -74,7 +74,7 @@ NEVER_BEFORE = parse_word_list(
     """
          public publishable num max min count page next prev previous cursor cache sort partition
     foreign idempotency dedup dedupe trace span continuation sync resume csrf xsrf authenticity by
-    no nonce list input output total prompt completion eos bos pad unk mask special reset verify
+    no nonce list input output total prompt completion eos bos pad unk mask special verify
     hashed bypass commit pagination query skip
     """
 )

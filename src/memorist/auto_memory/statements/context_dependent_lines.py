@@ -71,7 +71,7 @@ _SENTENCE = lazy_pattern(
 )
 """Has a verb, as a sentence of the user's does and a heading does not."""
 _NEUTRAL = lazy_pattern(
-    rf"\W*\Z|\s*(?:https?://\S+|[#!]?\d+|[A-Za-z]:\\\S+|/\S+|\[request interrupted.*)\s*\Z|\W*(?:(?:{INTERJECTION_WORDS}|(?:great|good|nice) (?:work|job)|hi|hey|hello|hallo|hola|salut|bonjour|olá|oi|moin|привет|你好|(?:is (?:that|this) )?(?:clear|understood))\W*)+\Z",
+    rf"\W*\Z|\s*(?:https?://\S+|[#!]?\d+|[A-Za-z]:\\\S+|/\S+|\[request interrupted.*)\s*\Z|\W*(?:(?:{INTERJECTION_WORDS}|(?:great|good|nice) (?:work|job|catch|call|find)|hi|hey|hello|hallo|hola|salut|bonjour|olá|oi|moin|привет|你好|(?:is (?:that|this) )?(?:clear|understood))\W*)+\Z",
     re.IGNORECASE,
 )
 """A number, an address, a path, a word of thanks: it says nothing of the line beside it."""
@@ -90,6 +90,14 @@ _REMARK_MARK = lazy_pattern(
 )
 """A comment's mark, a reviewer's label, an author with a time, votes, turned reading: a program or a
 page wrote them around a line.
+"""
+_HEADING = lazy_pattern(
+    r"\W*(?:my|our|your|his|her|their|the|an?|some|mein\w*|unser\w*|sein\w*|ihr\w*|das|der|die|ein\w*|les?|la|l['’]|une?|mon|ma|mes|notre|sa|son|el|los|las|una?|mis?|nuestr[ao]|su|os?|as?|uma?|meu|minha|noss[ao]|seu|sua|мо[йяёи]|наш\w?|его|её)\b"
+    r"(?! ?(?:\w+ ){0,2}(?:things?|notes?|reminders?|points?|requests?|corrections?|polic(?:y|ies)|preferences?|rules?|conventions?|mistake|fault|bad|problems?|issues?|questions?|fehler|sache|erreur|chose|error|cosa|erro|coisa)\b)[^,]*[.。]\s*\Z",
+    re.IGNORECASE,
+)
+"""A sentence that begins as a heading does ("My fortune cookie."), and names nothing that people say
+of their own rules.
 """
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 
@@ -127,6 +135,16 @@ def can_be_read_alone(line: str) -> bool:
     if count_cjk_letters(body) or not is_english(words):
         return length >= MIN_FOREIGN_WORDS
     return length >= MIN_WORDS and _SENTENCE.match(body) is not None
+
+
+def is_heading(sentence: str) -> bool:
+    """Whether a sentence has no verb and names a thing of which the next one may be the text."""
+    return (
+        _HEADING.match(sentence) is not None
+        and 1 < len(sentence.split()) < SURE_WORDS
+        and _SENTENCE.match(sentence) is None
+        and not can_be_read_alone(sentence)
+    )
 
 
 def refers_to_other_text(line: str) -> bool:

@@ -10,7 +10,7 @@ unwanted memory is worse than a missing one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
@@ -26,6 +26,7 @@ from memorist.auto_memory.statements import (
 from memorist.auto_memory.statements.composite_message import GENERAL, is_composite_message
 from memorist.auto_memory.statements.confirmed_way_of_working import is_bare_choice
 from memorist.auto_memory.statements.context_dependent_lines import (
+    is_heading,
     is_marked_remark,
     is_neutral_line,
     list_context_dependent_lines,
@@ -292,22 +293,31 @@ def may_be_others_words(text: str) -> bool:
 
 @lru_cache(PROSE_CACHE_SIZE)
 def has_rule_amid_description(text: str) -> bool:
-    """Whether, in a message of several lines, a statement shares its line with a sentence that is
-    none, and neither a task nor a question: a paragraph of a document reads so.
+    """Whether a statement shares its line with a sentence that is none, and neither a task nor a
+    question: a paragraph of a document reads so. Of a message of one line only a heading counts,
+    a thing of which the rule may be the text: "My fortune cookie. Never …".
     """
     lines = [line for line in cut_middle(text).splitlines() if line.strip()]
-    return len(lines) > 1 and any(map(_mixes_rule_with_description, lines))
+    describes = _is_description if len(lines) > 1 else _is_heading_alone
+    return any(_mixes_rule_with_description(line, describes) for line in lines)
 
 
-def _mixes_rule_with_description(line: str) -> bool:
+def _mixes_rule_with_description(line: str, describes: Callable[[ProseSentence], bool]) -> bool:
     sentences = list(split_prose_sentences(line))
     if len(sentences) < 2:
         return False
     stated = [find_statement_in_sentence(each) is not None for each in sentences]
-    return any(stated) and not all(
-        states or _asks_for_something(each) or is_neutral_line(each.masked)
-        for states, each in zip(stated, sentences, strict=True)
+    return any(stated) and any(
+        not states and describes(each) for states, each in zip(stated, sentences, strict=True)
     )
+
+
+def _is_description(sentence: ProseSentence) -> bool:
+    return not _asks_for_something(sentence) and not is_neutral_line(sentence.masked)
+
+
+def _is_heading_alone(sentence: ProseSentence) -> bool:
+    return is_heading(sentence.masked) and not classify_plain_fact(sentence)
 
 
 @lru_cache(PROSE_CACHE_SIZE)
@@ -514,7 +524,7 @@ def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
 
 def _is_within_task(sentence: ProseSentence) -> bool:
     """Whether the preceding sentence on the line gives a task, to which an "always" may belong."""
-    if _FOR_PROJECT.search(sentence.masked):
+    if _FOR_PROJECT.search(sentence.masked) or is_neutral_line(sentence.before):
         return False
     before = mask_quotations(sentence.before)
     return TASK_START.match(before[find_lead_in_end(before) :]) is not None
