@@ -599,6 +599,25 @@ async def test_what_a_killed_client_left_is_read_when_its_session_is_closed(
     assert "pytest -n 2" in "".join(memories(engine).values())
 
 
+@both
+async def test_a_prompt_whose_turn_is_killed_in_its_first_call_is_known(
+    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+) -> None:
+    """The call came before the reading after the prompt, which it ended: what was typed waited for
+    the end of the turn, which never came, and the next session knew nothing of it.
+    """
+    agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    await agent.start()
+    agent.file.user("From now on always use pnpm, never npm.")
+    await agent.call("UserPromptSubmit", prompt="From now on always use pnpm, never npm.")
+    await agent.call("PreToolUse", tool_name="Bash")
+    second = Agent(engine, client, kind(), tmp_path / "rollout-2.jsonl", "s2")
+
+    assert "always use pnpm" in await second.start()
+    for each in (agent, second):
+        await each.session.close()
+
+
 async def test_a_last_look_that_fails_closes_the_session_all_the_same(
     engine: Memorist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,6 +136,7 @@ class HookSession:
         self._prompt_reading: asyncio.Task[None] | None = None
         self._next_event = asyncio.Event()
         """Set when an event comes, which ends the readings after a prompt."""
+        self._has_unread_prompt = False
 
     def _track_file(self, event: HookEvent) -> None:
         """Track the session file of the event; it may change, and may not exist yet. A subagent's
@@ -264,8 +265,9 @@ class HookSession:
     async def _follow_up(self, event: HookEvent) -> None:
         self._track_file(event)
         match event.hook_event_name:
-            case "PreToolUse":
-                pass  # PostToolUse reads, where it is installed
+            case "PreToolUse":  # what comes of a call is read after it, where that is installed
+                if self._has_unread_prompt:
+                    await self.read_new_records()
             case "PostToolUse":
                 if self._tail is not None and self._tail.unread_bytes >= MIN_UNREAD_BYTES:
                     await self.read_new_records()
@@ -275,6 +277,7 @@ class HookSession:
                 await self._end_session()
             case "UserPromptSubmit":
                 self._unrecorded_prompts += _read_prompt_message(event)
+                self._has_unread_prompt = True
                 self._next_event.clear()
                 self._prompt_reading = asyncio.create_task(self._read_prompt())
             case "SessionStart":
@@ -335,6 +338,7 @@ class HookSession:
         if tail is None or not tail.exists:
             return False
         async with self._reading:
+            self._has_unread_prompt = False
             found = await asyncio.to_thread(
                 tail.read_new_entries, frozenset(self._session.message_ids), from_start=from_start
             )
