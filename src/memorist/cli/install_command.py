@@ -33,6 +33,7 @@ from memorist.hooks.slash_commands import (
     find_retired_slash_command_targets,
     find_slash_command_targets,
 )
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.platforms.user_home import expand_user, explain_unknown_home
 from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing
 
@@ -48,7 +49,11 @@ SHARED_HINT = (
 )
 PRIVATE_SETTINGS = "settings.local.json"
 """Claude Code's settings file that is not shared."""
-EXTRA_HINT = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
+
+
+def describe_missing_mcp_extra() -> str:
+    """Why there is no MCP server, and what installs it."""
+    return f"the MCP server needs the extra `mcp`: {build_extra_install_command('mcp')}"
 
 
 def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +105,7 @@ def install_command(
     where = resolve_home(home)
     there = find_spec("mcp") is not None
     if not there and (mcp or AGENTS[client].client is None):
-        raise UsageError(EXTRA_HINT)
+        raise UsageError(describe_missing_mcp_extra())
     installer = HookInstaller(where, DiskFiles())
     changes = plan_agent_join(
         installer,
@@ -112,7 +117,7 @@ def install_command(
     if shared and not user and not dry_run:
         click.echo(SHARED_HINT.format(" and ".join(shared)))
     if mcp is None and not there:
-        click.echo(f"Hooks alone: {EXTRA_HINT}")
+        click.echo(f"Hooks alone: {describe_missing_mcp_extra()}")
     if client in TRUST_HINTS and not dry_run:
         click.echo(TRUST_HINTS[client])
 

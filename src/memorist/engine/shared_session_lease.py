@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorist.errors import SessionInUse, SettingsError, StoreError
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.store.state_database import is_postgres_address
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def open_shared_sessions(setting: str) -> SharedSessions | None:
         module = import_module("memorist.store.shared_sessions")
     except ImportError as error:
         raise SettingsError(
-            "the setting `shared_sessions` needs the extra: pip install 'memorist[postgres]'"
+            "the setting `shared_sessions` needs the extra: "
+            f"{build_extra_install_command('postgres')}"
         ) from error
     server: SharedSessions = module.get_postgres_shared_session_store(setting)
     return server

@@ -14,13 +14,13 @@ import zstandard
 from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, UsageError
 from memorist.machines.machine_merge import MachineSnapshot
+from memorist.platforms.extra_installation import build_extra_install_command
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
 _HEADER = b"memorist-machine-1\n"
 MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 """Largest snapshot that is unpacked. Our choice."""
-EXTRA_HINT = "the user's own machines need the extra `machines`: pip install 'memorist[machines]'"
 
 
 def encode_machine_key(drawn: bytes) -> str:
@@ -46,7 +46,10 @@ def _open_cipher(key: str) -> SnapshotCipher:
     try:
         module = import_module("cryptography.hazmat.primitives.ciphers.aead")
     except ModuleNotFoundError as error:
-        raise UsageError(EXTRA_HINT) from error
+        raise UsageError(
+            "the user's own machines need the extra `machines`: "
+            f"{build_extra_install_command('machines')}"
+        ) from error
     try:
         raw = base64.urlsafe_b64decode(key.strip() + "=" * (-len(key.strip()) % 4))
     except ValueError as error:

