@@ -313,7 +313,7 @@ def test_without_meaning_setup_says_what_to_install(
 ) -> None:
     """Where recall goes by words alone, setup names the line that adds meaning."""
     monkeypatch.setattr("memorist.cli.setup_command.is_embedder_installed", lambda: False)
-    assert "memorist[embed,mcp]" in run("setup", "--yes", "--no-past").output
+    assert "pip install 'memorist[embed]'" in run("setup", "--yes", "--no-past").output
 
     monkeypatch.setattr("memorist.cli.setup_command.is_embedder_installed", lambda: True)
     assert "embed" not in run("setup", "--yes", "--no-past").output
