@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 import memorist
 from memorist.cli.main import memorist_group
@@ -157,6 +158,30 @@ def test_the_settings_in_the_documents_are_valid(text: str) -> None:
 def test_the_json_in_the_documents_is_json(text: str) -> None:
     """It can be copied."""
     assert msgspec.json.decode(text)
+
+
+def find_keys(value: object, path: str = "") -> set[str]:
+    """The path of every key in decoded JSON; of a list its first item counts for all."""
+    if isinstance(value, list):
+        return find_keys(value[0], path) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    below = (find_keys(each, f"{path}/{key}") for key, each in value.items())
+    return {f"{path}/{key}" for key in value}.union(*below)
+
+
+def test_the_report_of_a_replay_has_the_keys_that_its_page_shows(tmp_path: Path) -> None:
+    """What `memorist replay --json` prints is what a program was told to expect."""
+    (shown,) = [each.values[0] for each in blocks("json") if str(each.id).startswith("replay.md")]
+    words = ["replay", str(CONSOLE["SESSION"]), "--out", str(tmp_path), "--json"]
+    printed = find_keys(msgspec.json.decode(CliRunner().invoke(memorist_group, words).stdout))
+    documented = find_keys(msgspec.json.decode(str(shown)))
+
+    assert printed <= documented
+    assert {key for key in documented - printed if "/skipped/" not in key} <= {
+        "/sessions/memory/given/message",
+        "/sessions/memory/given/text",
+    }
 
 
 def test_what_is_generated_is_up_to_date() -> None:

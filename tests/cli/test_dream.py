@@ -206,3 +206,23 @@ def test_status_names_the_projects_that_a_dream_is_due_for(
     monkeypatch.delenv("MEMORIST_DREAM__ENABLED")
     run("dream", "--now")
     assert due() == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMORIST_OFF", "1"),
+        ("MEMORIST_AUTO_MEMORY__ENABLED", "false"),
+        ("MEMORIST_AUTO_MEMORY__POLICY", "off"),
+    ],
+)
+def test_where_memory_is_off_no_dream_is_announced(
+    project: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    """The first gate is closed then, and the command says which setting closes it."""
+    assert read("dream")["gate"] == "sessions"
+
+    monkeypatch.setenv(variable, value)
+
+    assert read("dream")["gate"] == "on"
+    assert "not yet (gate: on): memory is off here" in run("dream").output

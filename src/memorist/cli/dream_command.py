@@ -17,7 +17,7 @@ from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_environment import explain_memory_off, load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.project_memory_access import confirm_or_abort, read_given_text
@@ -92,7 +92,9 @@ def dream_group(
         return
     with open_project_dreams(model) as ((_, _, dream),):
         if not now and not dry_run:
-            _print_verdict(asyncio.run(dream.check_gates()), as_json=as_json)
+            off = explain_memory_off(load_project_settings(model))
+            verdict = DreamGateClosed("on", off[0]) if off else asyncio.run(dream.check_gates())
+            _print_verdict(verdict, as_json=as_json)
             return
         done = asyncio.run(_dream_now(dream, dry_run=dry_run))
     _print_dream(done, as_json=as_json)
