@@ -187,6 +187,10 @@ class Compactor(SessionExtension):
         self._summary_runs: list[Receipt] = []
         """Requests of the attempt under way, recorded with what becomes of their summary."""
         self._user_texts: list[str] = []
+        self._dropped_texts: list[str] = []
+        """What the host's newest history left out, until it shows a summary or the model
+        answers.
+        """
         self._last_message: Message | None = None
         self._last_reply: float | None = None
         self._calls = 0
@@ -203,11 +207,26 @@ class Compactor(SessionExtension):
         words = get_typed_text(message)
         if words:
             self._user_texts.append(words)
+        if message.origin is Origin.SUMMARY:
+            self._user_texts[:0] = self._dropped_texts
+        if message.origin in (Origin.SUMMARY, Origin.MODEL):
+            self._dropped_texts = []
         if starts_reply(message, self._last_message):
             # Counted here and not in `on_reply`, so that a reply that is only seen in the history
             # of the next request counts too.
             self._breaker = count_reply_since_compaction(self._breaker)
         self._last_message = message
+
+    def on_host_history(self, kept: Iterable[Message]) -> None:
+        """The host rewrote its history, of which these messages were known before: what it dropped
+        comes back only with a summary, not where the user changed something or went back.
+        """
+        messages = list(kept)
+        if any(message.origin is Origin.SUMMARY for message in messages):
+            return
+        left = set(map(get_typed_text, messages))
+        self._dropped_texts = [each for each in self._user_texts if each not in left]
+        self._user_texts = [each for each in self._user_texts if each in left]
 
     def on_rollback(self, removed: Iterable[Message]) -> None:
         """The user rolled back the newest turns, with these messages: their words do not hold."""

@@ -47,7 +47,6 @@ from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.forks.latest_task_queue import finish_before_cancellation
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import INSTRUCTION_AND_TOOL_KEYS, OUTPUT_LIMIT_KEYS
-from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import resolve_context_window
 from memorist.models.context_window_observer import ContextWindowObserver, is_too_large_in_bytes
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
@@ -264,9 +263,7 @@ class Session(NotPicklable):
                 for message in entry.messages
                 if message not in entry.new_messages
             )
-            self._log.record_external_replacement(
-                CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
-            )
+            self._log.record_host_history(kept)
             self._extensions.on_history_replaced("rewritten")
         await self._add_messages(new_messages.new_messages)
         if self._resumed:

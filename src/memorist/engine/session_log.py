@@ -302,7 +302,30 @@ class SessionLog:
         if kept_messages is None:
             kept_messages = self.window_messages[-boundary.kept :] if boundary.kept else ()
         self.window_messages = [*boundary.replacement, *kept_messages]
+        if boundary.id not in _OWN_STRATEGIES:
+            self.compactor.on_host_history(self.window_messages)
         self.tracker.on_history_replaced(tuple(self.window_messages))
+
+    def record_host_history(self, kept: tuple[Message, ...]) -> None:
+        """Record that the host rewrote its history: of what is known these messages are still in
+        it. Where they are not the newest, as after an edit or a return to an earlier turn, they are
+        written once more.
+        """
+        window = self.window_messages
+        newest = window[max(0, len(window) - len(kept)) :]
+        again = [each.id for each in newest] != [each.id for each in kept] and (
+            # A host that drops the oldest with each request would have all written each time.
+            newest[-1:] != list(kept[-1:])
+            or not any(each.origin is Origin.SUMMARY for each in window)
+        )
+        boundary = CompactionBoundary(
+            id="",
+            line=0,
+            trigger="host",
+            kept=0 if again else len(kept),
+            replacement=kept if again else (),
+        )
+        self.record_external_replacement(boundary, () if again else kept)
 
     def record_external_replacement(
         self, boundary: CompactionBoundary, kept_messages: Sequence[Message] | None = None
