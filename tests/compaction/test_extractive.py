@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -613,3 +614,25 @@ def test_long_words_of_this_session_are_quoted_once_by_a_later_digest() -> None:
             history.messages, 2_000, user_texts=[LONG_RULE, "Go on."]
         )
     assert quoted(made).count("[earlier] Never touch schema.sql.") == 1
+
+
+@pytest.mark.parametrize("pixels", [(1_280, 800), (640, 480), (300, 200)])
+def test_pictures_of_any_size_fill_the_budget(pixels: tuple[int, int]) -> None:
+    """A session of screenshots keeps so many of the newest as fit, not the last one or two."""
+    width, height = (each.to_bytes(4, "big") for each in pixels)
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width + height + bytes(300)
+    source = {"media_type": "image/png", "data": base64.b64encode(head).decode()}
+    history = History().user("Look at these.")
+    for number in range(200):
+        history.calls((f"c{number}", "screenshot"))
+        history.messages.append(
+            Message(
+                id=f"p{number}",
+                role="user",
+                origin=Origin.TOOL,
+                blocks=(ToolResult(f"c{number}", (ImageBlock(source),)),),
+            )
+        )
+    for budget in (8_000, 10_000, 12_000):
+        made = compact_messages_with_extracts(history.messages, budget)
+        assert 0.8 * budget < made.tokens_after <= budget

@@ -91,16 +91,18 @@ def choose_messages_to_keep_verbatim(
     """
     starts = find_cut_points(messages)
     first = find_unanswered_start(messages)
-    older = find_start_of_fitting_tail(sizes, starts, max(tail, int(budget * TAIL_SHARE)))
+    room = budget - compute_tokens_left_for_older_messages(budget)
+    request = _find_last_request(messages)
+    most = room - (0 if request is None else estimate_message_tokens(request, factor))
+    older = find_start_of_fitting_tail(
+        sizes, starts, max(min(tail, most), int(budget * TAIL_SHARE))
+    )
     reply = find_reply_start(messages, first)
     whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(reply, older)))
-    if estimate_messages_tokens(whole, factor) <= budget - compute_tokens_left_for_older_messages(
-        budget
-    ):
+    if estimate_messages_tokens(whole, factor) <= room:
         return KeptMessages(whole, estimate_messages_tokens(whole, factor))
     kept = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
     if estimate_messages_tokens(kept, factor) > budget and len(messages) in starts:
-        request = _find_last_request(messages)
         kept = () if request is None else _fit_newest_round((request,), budget, factor)
     room = int((budget - estimate_messages_tokens(kept, factor)) * ROUND_SHARE)
     kept = join_last_reply(messages, kept, room, factor)
