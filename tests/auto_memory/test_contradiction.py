@@ -748,6 +748,7 @@ def test_a_number_is_the_same_as_its_word() -> None:
     ("known", "said"),
     [
         ("We ship on Fridays at noon.", "No shipments on Fridays."),
+        ("Releases go out on Fridays.", "Never release on Fridays."),
         ("Run a schema validation before every import.", "We no longer validate the schema."),
         ("Unit tests need a running broker.", "Unit tests no longer need a broker."),
         ("Warnings are shown as banners.", "Warnings go into the log, no banners."),

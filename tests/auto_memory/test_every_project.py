@@ -211,6 +211,21 @@ async def start_claude_code(projects: Projects) -> HookOutput:
 
 
 @pytest.mark.parametrize(
+    "sentence", ["I moved to Lisbon", "Ich bin nach Kassel gezogen", "Me mudé a Gijón"]
+)
+def test_a_new_home_is_asked_about_in_every_project(projects: Projects, sentence: str) -> None:
+    """It was kept in one project beside the former one, which all were shown; and to accept that
+    one goes is said to be forgetting it.
+    """
+    projects.say(projects.shop, "I live in Berlin")
+    projects.say(projects.blog, f"Remember: {sentence}")
+    assert projects.run(projects.shop, "memory", "list").count("everywhere/") == 2
+    assert "delete" in projects.run(projects.blog, "memory", "inbox")
+    projects.run(projects.blog, "memory", "inbox", "accept", "1")
+    assert "Berlin" not in projects.run(projects.shop, "memory", "list")
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "remember for all projects: I use fish",

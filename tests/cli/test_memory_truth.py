@@ -46,6 +46,7 @@ def test_what_was_accepted_waits_again_once_that_is_taken_back(shell: Shell) -> 
     shell("memory", "inbox", "accept", "1")
     shell("memory", "undo", "--yes")
     assert "delete" in shell("memory", "inbox").stdout
+    assert "accepted: forget: Never push to main" in shell("memory", "log").stdout
     assert len(shell.json("memory", "list")["memories"]) == 3
 
 

@@ -90,6 +90,18 @@ async def test_a_typed_prompt_shows_accepts_and_rejects(client: Client, tmp_path
     assert empty == "memorist: nothing waits for you"
 
 
+async def test_an_accepted_removal_is_said_to_be_one(tmp_path: Path) -> None:
+    """The line said "remembered" with the newer words, which were there already."""
+    async with opened(tmp_path) as engine:
+        user = Typing(engine, "claude-code", tmp_path)
+        await user.type("remember: Alice owns billing")
+        await user.type("remember: Bob owns billing now")
+        accepted = await user.type("memorist accept 1")
+
+        assert await user.close() == ["Bob owns billing now"]
+    assert accepted[1] == "memorist: forgot “Alice owns billing” · memorist memory undo"
+
+
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [

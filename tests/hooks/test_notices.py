@@ -254,7 +254,7 @@ async def test_a_request_to_remember_a_secret_is_answered(prompt: str, tmp_path:
     prompted, ended = await turns(tmp_path / "home", "claude-code", ClaudeFile(), prompt)
 
     line = prompted + ended
-    assert "kept nothing: what you asked to remember reads as a secret" in line
+    assert "nothing changed: what you asked to remember reads as a secret" in line
     kept = [path.read_text() for path in (tmp_path / "home").rglob("memory/*.md")]
     assert not any(part in text for part in ("hunter2", "93kd", "horse") for text in (line, *kept))
 
@@ -287,7 +287,7 @@ def test_a_memory_that_the_disk_refused_is_told() -> None:
 
     told = render_memory_notice([MemoryRefused("", (full,)), MemoryRefused("a.md", ("odd",))])
 
-    assert told == f"memorist: kept nothing: {full}"
+    assert told == f"memorist: nothing changed: {full}"
 
 
 def test_a_failure_that_no_log_could_take_is_told_at_the_next_event(

@@ -775,11 +775,10 @@ class AutoMemory(NotPicklable):
         inbox. Raises WriteConflict when the file changed since it was proposed.
         """
         owner, given = self.find_proposal(id_prefix)
-        why = replace(
-            given.why,
-            actor="inbox",
-            what=render_change_headline("accepted", given.why.what.removeprefix("accepted: ")),
-        )
+        what = given.why.what.removeprefix("accepted: ")
+        if given.is_removal:
+            what = f"forget: {given.one_line_text}"
+        why = replace(given.why, actor="inbox", what=render_change_headline("accepted", what))
         shown = self.with_shown_path(owner, given)
         written = owner.write_proposal(given, why, text, shown_path=shown.path)
         if owner is not self:

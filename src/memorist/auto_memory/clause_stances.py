@@ -350,6 +350,11 @@ def parse_clauses_with_marks(text: str, marks: Marks) -> list[ClauseStance]:
     ]
 
 
+def may_rule_out(text: str) -> bool:
+    """Whether a clause of a text may rule something out."""
+    return _NEGATION.search(text) is not None or is_denied_by_conjunction(text)
+
+
 _AND = lazy_pattern(r"\s+(?:and|und|et|y|e|и)\s+")
 _OR = frozenset(("or", "oder", "ou", "o", "или"))
 

@@ -60,12 +60,17 @@ def _always_does(word: str, stance: ClauseStance, text: str) -> bool:
     return stance.order[0] == word and _ALWAYS.match(text[stance.start :]) is not None
 
 
+_LIGHT_VERBS = frozenset(("go", "out", "happen", "occur"))
+"""Words, as they are folded, that say only that something is done: `deploys go out on Fridays`."""
+
+
 def _says_of_same(denied: Sequence[str], order: Sequence[str]) -> bool:
     """Whether a clause has these words in this order and beside each other, with one between them
     where both begin alike or there are three; or has what is done behind what it is done to, as in
     `schema validation`. In any other order they speak of something else: `never push to main` has
     nothing to do with `the main page uses push notifications`.
     """
+    order = [word for word in order if word not in _LIGHT_VERBS]
     words = [_fold_action_noun(word) for word in order]
     if set(denied) - set(words):
         return False

@@ -58,10 +58,8 @@ _COMPARING = lazy_pattern(
 
 @lru_cache(maxsize=2_000)
 def _read_values(text: str) -> _GivenValues | None:
-    """The values of a text; None for one that is long, that asks, or that rules something out."""
+    """The values of a text; None for one that is long, or that asks."""
     if len(text) > MAX_FACT_CHARS or "?" in text:
-        return None
-    if not all(each.is_positive for each in parse_clause_stances(text)):
         return None
     tokens = SINCE.sub("", _SINCE_WHEN.sub("", text)).split()
     read = [list_content_stems(token) for token in tokens]
@@ -103,6 +101,13 @@ def _says_change(text: str) -> bool:
 
 
 def gives_other_value(new: str, known: str) -> bool:
+    """Whether two texts that rule nothing out give one thing different values."""
+    return _differ_in_value(new, known) and all(
+        each.is_positive for text in (new, known) for each in parse_clause_stances(text)
+    )
+
+
+def _differ_in_value(new: str, known: str) -> bool:
     """Whether two texts say the same but for one value; where the new one speaks of a change, it
     may leave out a part of what the other one is about, or say more.
     """

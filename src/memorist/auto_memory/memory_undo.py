@@ -148,6 +148,11 @@ def _plan_memory_undo(folder: MemoryFolder, recorded: RecordedChange) -> list[Me
             continue
         now, then = folder.read_present_bytes(path), history.read_file(path, recorded.id)
         if (now and redact_bytes(now)) != then:
+            if now is None:
+                raise WriteConflict(
+                    f"{path} is not there any more; undo the change that removed it first: "
+                    "`memorist memory log` lists them"
+                )
             raise WriteConflict(
                 f"{path} was changed again since; undo the later change first, or edit the file"
             )

@@ -28,12 +28,18 @@ from memorist.auto_memory.clause_stances import (
     get_alternatives_of_word,
     list_verb_folded_clause_keys,
     may_agree_or_oppose,
+    may_rule_out,
     parse_clause_stances,
     parse_clauses_with_marks,
     split_chosen_word_from_clause,
 )
-from memorist.auto_memory.denied_words import list_asserted_words, list_denied_words, rules_out_more
-from memorist.auto_memory.fact_values import list_search_words_for_conflicts
+from memorist.auto_memory.denied_words import (
+    does_what_is_ruled_out,
+    list_asserted_words,
+    list_denied_words,
+    rules_out_more,
+)
+from memorist.auto_memory.fact_values import list_search_words_for_conflicts, states_otherwise
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.memory_reconciliation import split_at_former_text
 from memorist.auto_memory.statement_comparison import (
@@ -49,6 +55,7 @@ from memorist.auto_memory.statements.statement_similarity import (
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
+    corrects_value,
     list_word_groups_of_corrected_texts,
 )
 from memorist.auto_memory.verb_forms import (
@@ -399,7 +406,14 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     return (
         len(known) <= MAX_CORRECTION_CHARS
         and any(contains_substring_from_every_group(folded, marks) for marks in limits.corrected)
-        and compare_statements(said, known) is not StatementRelation.UNRELATED
+        and (
+            corrects_value(said, known)
+            or states_otherwise(said, known)
+            or (
+                may_rule_out(known)
+                and does_what_is_ruled_out(said, limits.stances, parse_clause_stances(known))
+            )
+        )
     )
 
 

@@ -54,7 +54,7 @@ def render_memory_notice(events: Sequence[Event]) -> str:
         if isinstance(each, ProposalRejected)
     ]
     parts += [_describe_missing(each) for each in events if isinstance(each, ForgetTargetNotFound)]
-    parts += [f"kept nothing: {reason}" for reason in dict.fromkeys(refused)]
+    parts += [f"nothing changed: {reason}" for reason in dict.fromkeys(refused)]
     ways = ["memorist memory undo" if len(changed) == 1 else "memorist memory log"]
     if not changed:
         ways = []

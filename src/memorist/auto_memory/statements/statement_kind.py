@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from memorist.auto_memory.fact_paraphrases import say_fact_in_short
 from memorist.auto_memory.statements.statement_patterns import ORDER
 from memorist.core.lazy import lazy_pattern
 
@@ -75,7 +76,7 @@ def choose_memory_kind(text: str) -> StatementKind:
         and not re.match(r"(?:always|never|use|run)\b", text, re.IGNORECASE)
     ):
         return "reference"
-    if _ABOUT_USER.search(text):
+    if _ABOUT_USER.search(say_fact_in_short(text)):
         return "user"
     if _DECISION_START.match(text):
         return "project"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from memorist.auto_memory.fact_paraphrases import say_fact_in_short
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
 from memorist.core.lazy import lazy_pattern
@@ -91,6 +92,7 @@ def applies_to_every_project(text: str) -> bool:
     return (
         _EVERY_PROJECT.search(words) is not None
         or _is_about_user(words)
+        or _is_about_user(say_fact_in_short(words))
         or (_MANNER.search(words) is not None and _HERE.search(words) is None)
     )
 
