@@ -35,9 +35,6 @@ BRIEF_RULES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: {_BEHIND}(?P<text>you (?:can|should be able to|may) (?:access|read|reach|query|fetch|inspect|look up|view|list|find|get) .{{2,60}} (?:via
         |through|using|with|in|on) (?:the |our )?[\w./-]*(?: [\w./-]+)? ?(?:cli|mcp|api|dashboard|wiki|console|tool|skill|command|server|portal|linear
         |jira|notion|confluence|slack|sentry|grafana)\b[^?]{{0,30}}$)
-    rule: (?P<text>we (?:should(?:n['’]?t| not| never)|must(?:n['’]?t| not| never)|(?:do not|don['’]?t) (?:ever )?) ?(?!(?:need|have|be|see|get|worry
-        |forget|know|care|want)\b){VERB}(?:/\w+)? (?!(?:it|this|that|these|those)\b)(?:the |our |any |a )?[\w-]+ [^?]{{3,}})
-      unless: .*\b(?:now|yet|here|page|button|screen|modal|case)\b
     rule: (?P<text>(?:[^?]{{3,120}}, )?(?:let['’]?s|please) (?:always |never |rather )?(?:avoid|not (?:introduce|duplicate|mix|break|touch|rely on
         |depend on)|stick (?:to|with)|never {VERB}|always {VERB}) (?!(?:it|this|that|these|those)\b)[^?]{{5,}}|{NEGATION} (?:make
         |take) (?:any )?(?:assumptions?|guesses|shortcuts)[^?]{{0,60}})

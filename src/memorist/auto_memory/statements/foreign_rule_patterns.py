@@ -148,23 +148,14 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
     # Spanish, Portuguese, French
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:no (?:utilices|uses|introduzcas|agregues|añadas|modifiques|cambies|elimines|borres|crees|escribas|hagas|toques|incluyas|"
-        r"generes|subas)|não (?:use|utilize|adicione|modifique|altere|crie|escreva|faça|toque|inclua|gere|suba)|n(?:e |['’])(?:utilise|ajoute|"
-        r"modifie|crée|écris|fais|touche|inclus|génère|change|supprime)[sz]? (?:pas|jamais|aucune?))\s(?!eso\b|esto\b|lo\b|isso\b|isto\b|ça\b|cela\b)"
-        r".{4,}|(?:realiza|escribe|redacta|genera|haz|rédige|écris|escreva|redija)\w* .{3,80}\b(?:en|em) (?:español|inglés|francés|anglais|français|"
-        r"inglês|português)\b.*)",
-        unless=r".*\b(?:est[ae]|aquí|ahora|todavía|aqui|agora|ainda|ce|cette|ici|maintenant|encore)\b",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>(?:(?:no |não |ne pas )|(?=(?:evitar|éviter|respec)|.*\b(?:siempre|sempre|toujours|todos|todas|tous|toutes|en español|em português|en français)\b))(?:usar|utilizar|escribir|redactar|mantener|generar|incluir|evitar|escrever|manter|gerar|utiliser|"
         r"écrire|rédiger|garder|éviter|respecter|inclure)\s.{4,})",
         unless=r".*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b",
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:antes de|después de|al|cuando|si|depois de|ao|quando|se|avant de?|après|quand|lorsque) [^?]{3,90}?[, ](?:siempre|nunca|usa|use|"
-        r"utili[zc]\w+|responde\w*|redáct\w+|sempre|toujours|jamais|utilise|réponds|pregunta|pergunte|demande|verific\w+|execut\w+|ejecuta|lance)\b.*)",
+        r"(?P<text>(?:antes de|después de|al|cuando|si|depois de|ao|quando|se|avant de?|après|quand|lorsque) [^?]{3,90}?(?:[, ](?:siempre|nunca|"
+        r"sempre|toujours|jamais)|, ?(?:usa|use|utili[zc]\w+|responde\w*|redáct\w+|utilise|réponds|pregunta|pergunte|demande|verific\w+|execut\w+|ejecuta|lance))\b.*)",
         unless=r".*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b",
     ),
     define_statement_pattern("rule", r"(?P<text>(?:nunca|sempre|siempre|jamais|toujours)\s.{4,})"),

@@ -192,13 +192,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        rf"(?P<text>{NEGATION} (?:use|add|mock|commit|push|amend|create|write|include|touch|edit|"
-        rf"install|assume|make (?:any )?assumptions?) ?{NOT_NAMED}.*\b(?:in|to|into|on|unless|without|"
-        rf"directly|assumptions?)\b.*)",
-        unless=r".*\b(?:yet|now|for now)\b",
-    ),
-    define_statement_pattern(
-        "rule",
         rf"(?P<text>(?:make sure|be sure|ensure)(?: that| to| you| we)* .+\b(?:before|after|when|"
         rf"whenever) {TIMES}\b.*)",
     ),
@@ -283,14 +276,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>explain (?:things|it|everything|stuff) (?:to me )?(?:like|as if|simply).*)",
     ),
     define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:please )?(?:{NEGATION}|never) (?:touch|modify|change|edit|delete|guess|invent|make up|"
-        rf"speculate|hallucinate|push|commit|merge|deploy|install|rewrite|create|run|skip|swallow|ever)\b"
-        rf"(?! (?:it|that|this|them|yet|now)\b)(?:.*\b(?:folder|director(?:y|ies)|files?|things|unless|without|"
-        rf"any\w*|everything|under|code)\b.*|.{{0,12}}, .+|[\s.!]*$))",
-        unless=r".*\b(?:yet|for now|this|that file)\b",
-    ),
-    define_statement_pattern(
         "rule", r"(?P<text>(?:verify|test|read|look|think|plan|check)\b.{0,40} before you \w+.*)"
     ),
     define_statement_pattern(
@@ -324,7 +309,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "correction",
         rf"(?:no|nope|nah|wrong|incorrect|not quite)\b[\s,.:;!–—-]+(?P<text>(?!the other\b|that\b|this\b|it\b|i\b|"
-        rf"not\b|just\b)(?:[\w/.'’-]+ ){{1,6}}{_STATE}\b.{{2,}})",
+        rf"not\b|just\b|wait\b)(?:[\w/.'’-]+ ){{1,6}}{_STATE}\b.{{2,}})",
     ),
     define_statement_pattern(
         "rule",
@@ -558,10 +543,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:s['’]il te pla[iî]t,? )?(?:pas|plus|moins|sans) (?:d['’]|de |des )?\w+(?: \w+){0,3}(?:,? (?:s['’]il (?:te|vous) pla[iî]t|svp|stp|dans .+))\s*[.!]*$)",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>(?:demande|demandez|préviens|consulte)[- ](?:moi|nous) (?:toujours )?(?:avant|d['’]abord)\b.*)",
     ),
     define_statement_pattern(
@@ -616,10 +597,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:没有|未经)我的?(?:许可|允许|同意|确认).{0,4}(?:不许|不要|不能|不准|别|禁止).{2,})",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>(?:提交|推送|合并|部署|发布|删除|修改|动手|写代码|编码)(?:代码)?(?:之前|前)(?:都|要|请|必须|一定)*先?.{2,})",
     ),
     define_statement_pattern(
@@ -627,9 +604,7 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})",
         unless=r".*(?:这|那|现在)",
     ),
-    define_statement_pattern("rule", r"(?P<text>别(?:提交|推送|部署|合并).*)"),
     define_statement_pattern("rule", r"(?P<text>neither \w+ nor \w+\b.{0,40})"),
-    define_statement_pattern("rule", r"(?P<text>(?:别|不要)再.{2,}(?:了)?[。！!]*$)"),
     define_statement_pattern(
         "rule", r"(?P<text>(?:回答|回复|说话|解释)(?:尽量|请|要)?(?:简短|简洁|短一?点|简单).{0,20})"
     ),

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
+from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.statement_parser import split_typed_sentences
@@ -25,6 +26,7 @@ from memorist.auto_memory.statements.statement_patterns import (
 )
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import count_cjk_letters
 
 CUES: dict[str, re.Pattern[str]] = {
     name: lazy_pattern(pattern, re.IGNORECASE)
@@ -105,10 +107,23 @@ def list_lasting_feature_names(sentence: ProseSentence, typed: str) -> frozenset
             *(f"early:{word}" for word in words[:_EARLY_WORDS]),
             *(f"pair:{one}_{two}" for one, two in zip(["^", *words], [*words, "$"], strict=True)),
             *(f"part:{part}" for word in words if len(word) > 1 for part in _split_parts(word)),
-            *list_cue_and_form_feature_names(sentence, typed),
+            *_list_form_features(sentence, typed, words),
             *(f"message:{step} sentences" for step in _MESSAGE_SENTENCE_STEPS if count >= step),
         )
     )
+
+
+def _list_form_features(sentence: ProseSentence, typed: str, words: list[str]) -> Iterator[str]:
+    """The features of a sentence's form, without its length where the model knows too few words of
+    its language to weigh against it.
+    """
+    is_known = is_english(words) or count_cjk_letters(sentence.masked) > 0
+    for name in list_cue_and_form_feature_names(sentence, typed):
+        if is_known or name not in _LENGTH_FEATURES:
+            yield name
+
+
+_LENGTH_FEATURES = frozenset({"cue:long", "form:12 words", "form:20 words", "form:30 words"})
 
 
 def _split_parts(word: str) -> Iterator[str]:

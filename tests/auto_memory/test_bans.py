@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.reasoned_bans import is_ban_with_reason
+from memorist.auto_memory.statements.bans import classify_ban
 from memorist.auto_memory.statements.statement_parser import split_typed_sentences
 from memorist.auto_memory.statements.unconfirmed_statements import list_probable_statements
 
@@ -65,7 +65,7 @@ def test_ban_with_its_reason_waits_with_the_reason(typed: str) -> None:
 )
 def test_ban_of_the_moment_and_report_are_no_rule(typed: str) -> None:
     """Neither what is forbidden for now or for one thing in sight, nor a report with "not"."""
-    assert not any(map(is_ban_with_reason, split_typed_sentences(typed)))
+    assert not any(map(classify_ban, split_typed_sentences(typed)))
 
 
 @pytest.mark.parametrize(

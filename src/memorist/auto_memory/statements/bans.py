@@ -1,14 +1,15 @@
-"""What is forbidden for a reason: "don't mock the database, we got burned last quarter". Pure.
+"""What is forbidden, and why: "don't mock the database, we got burned last quarter". Pure.
 
-Tasks have reasons as well, and so has what is forbidden for the moment ("don't merge yet, the build is
-red"). But a ban that somebody explains mostly holds for later: so it waits from a lower score than a
-sentence without a reason. The words looked for are of closed classes: negations of an order,
-conjunctions, and what a clause of its own begins with.
+What is forbidden mostly holds for later, and what is explained more so: so both wait from a lower
+score than other sentences. Neither does what is forbidden for the moment ("don't merge yet, the build
+is red"), for one thing in sight, or about how something looks. The words looked for are of closed
+classes: negations of an order, conjunctions, and what a clause of its own begins with.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from memorist.auto_memory.statements.composite_message import GENERAL
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
@@ -18,6 +19,8 @@ from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quota
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import count_cjk_letters
 
+Ban = Literal["bare", "explained"]
+"""Whether what is forbidden is explained."""
 MIN_REASON_CHARS = 10
 """Characters of the shortest reason; less is an afterthought ("don't do that, ok")."""
 EARLY_WORDS, EARLY_CHARS = 3, 12
@@ -33,7 +36,7 @@ _BAN = OpeningPattern(
     r"|(?:no|ohne|sans|sin|sem|без) (?!(?:no|nope|problem\w*|worries|idea|need|way|wonder|rush|thanks?|wrong|luck|changes?|difference|errors?|output|results?|response|effect|one|longer|more|not|it|that|this|the|other|same|wait|sorry|es|son|é|está|tengo|sé|hay|puedo|funciona)\b)[a-zà-ÿа-я./+-]+(?: (?!(?:is|are|was|in)\b)[a-zà-ÿа-я./+-]+){0,2}(?= ?[,;–—])"
     r"|(?:avoid|stop) (?!it\b|that\b|this\b)\w+ing\b|avoid \w+|(?:there['’]?s |there is )?no need (?:to|for) \w+"
     # German: an imperative with its object, or a ban without a verb.
-    r"|(?:nie(?:mals)?|kein(?:e|en)?|nicht) (?!(?:wahr|schlecht|gut|ganz|so|nur|jetzt|ahnung|problem|sorge|wunder|idee)\b)\w+|(?!(?:ist|sind|war|geht|hat|kann|will|das|es|ich|wir|du|er|sie|man)\b)[a-zäöüß]{3,}(?<!t)(?<!en) (?:(?:mir|uns|d(?:ie|en|as|er|em)|eine?n?|meine?n?|unsere?n?|(?-i:[A-ZÄÖÜ])[\w-]+|alte[nrs]?|neue[nrs]?|direkt|einfach) )(?:[\w./-]+ ){0,5}(?:nicht|nie(?:mals)?|keine?n?)\b"
+    r"|(?:nie(?:mals)?|kein(?:e|en)?|nicht) (?!(?:wahr|schlecht|gut|ganz|so|nur|jetzt|ahnung|problem|sorge|wunder|idee)\b)\w+|(?!(?:ist|sind|war|hat|kann|will|das|es|ich|wir|du|er|sie|man|vor|nach|bei|mit|für|auf|aus|von|zu|über|unter|ohne|seit|gegen|durch|um|wegen|trotz|während|leider|aber|nur|auch|wenn|weil)\b)[a-zäöüß]{3,}(?<!t)(?<!en) (?:(?:mir|uns|d(?:ie|en|as|er|em)|eine?n?|meine?n?|unsere?n?|(?-i:[A-ZÄÖÜ])[\w-]+|alte[nrs]?|neue[nrs]?|direkt|einfach) )(?:[\w./-]+ ){0,5}(?:nicht|nie(?:mals)?|keine?n?)\b"
     r"|(?:pushe?|committe?|merge|deploye?|teste|lösche?|ändere?|nimm|nutze?) (?:nicht|nie(?:mals)?|keine?n?)\b|wir (?:dürfen|wollen|sollten) (?:[\w-]+ ){0,4}(?:nicht|keine?n?)\b"
     r"|(?:ne |n['’])(?!est\b|a\b|ai\b|ont\b|sont\b|peu[tx]\b|marche|fonctionne|passe|va\b|sai[st]\b|faut\b|voi[st]\b|comprend|aie\b|était\b)[\w-]+ (?:[\w-]+ )?(?:pas|plus|jamais|aucune?|que|rien)\b|(?!c['’]|j['’]|je\b|tu\b|il\b|on\b|ça\b|marche|fonctionne|passe\b|va\b|sait\b|peut\b|faut\b|voit\b|mais\b|donc\b)\w{3,}(?<!t) (?:pas|plus|jamais) (?!mal\b|grave\b|de souci|encore\b|sûr\b|grand\b)\w+|(?:pas|plus) d(?:e |['’])\w+|(?:évite|arrête)[rz]? d(?:e |['’])\w+"
     r"|no (?!(?:puedes|tienes|entiendes|sabes|ves|haces|crees|debes|eres|estás|estas|has|es|quieres|pareces)\b)\w{2,}(?:es|as|éis|áis)\b(?! (?:eso|esto|lo)\b)|no (?:hay que|se (?:debe|puede)n?) \w+|(?:evita|deja de) \w+|nada de \w+|(?:[\w-]+ ){1,6}no (?:hacen? falta|se tocan?)\b"
@@ -88,22 +91,23 @@ _LOOKS = lazy_pattern(
 """Says how something is to look, which is a task."""
 
 
-def is_ban_with_reason(sentence: ProseSentence) -> bool:
-    """Whether a sentence forbids something, or orders it for always, and it or its neighbour on the
-    line says why.
+def classify_ban(sentence: ProseSentence) -> Ban | None:
+    """Whether a sentence forbids something, or orders it for always because of what it says before,
+    and whether it or its neighbour on the line says why; None for any other sentence.
     """
     masked = sentence.masked[_find_order_start(sentence.masked) :]
     if _MOMENT.search(masked) or is_question_or_supposition(masked):
-        return False
+        return None
     found = _BAN.match(masked)
     if found is None:
-        return _follows_from_reason(masked)
+        return "explained" if _follows_from_reason(masked) else None
     end = _find_clause_end(masked, found.end())
     if _ONE_THING.search(masked, 0, end) or _LOOKS.search(masked, 0, end):
-        return False
-    return _holds_reason(masked, found.end()) or any(
+        return None
+    is_explained = _holds_reason(masked, found.end()) or any(
         _is_reason(mask_quotations(each)) for each in (sentence.after, sentence.before)
     )
+    return "explained" if is_explained else "bare"
 
 
 def _begins_with_general_word(order: str) -> bool:
