@@ -15,6 +15,9 @@ EXPLAINED = (
     "please don't add polling loops because the battery team measures every wakeup",
     "we lost the signing key once, so never store it in the repository",
     "the icons belong to the agency so don't redraw them",
+    "the folder dist is generated, never edit it by hand",
+    "le dossier dist est généré, ne le modifie jamais à la main",
+    "not with sudo, the account has no rights",
     "bitte nicht direkt auf den Server kopieren, das hat neulich die Kasse lahmgelegt",
     "mock den Mailserver nicht. wir haben so zwei kaputte Vorlagen ausgeliefert",
     "ne touche pas aux gabarits, c'est l'agence qui les maintient",
@@ -46,6 +49,12 @@ def test_ban_with_its_reason_waits_with_the_reason(typed: str) -> None:
         "don't use a map in this function, it allocates too much",
         "don't move the menu. i want it on the left",
         "don't show the tooltip, it covers the text",
+        "the list is empty, don't show it",
+        "the user is logged out, never gets the mail",
+        "the build fails, don't merge",
+        "no cambia nada, ya lo probé",
+        "kein Fehler, aber es passiert nichts",
+        "я нажал кнопку, никогда не открывается",
         "zeig die Spalte nicht an, die ist zu breit",
         "不要显示总价，会误导用户",
         "don't forget the tests, they were missing",
@@ -80,6 +89,49 @@ def test_ban_of_the_moment_and_report_are_no_rule(typed: str) -> None:
 def test_entry_of_a_list_that_is_a_rule_alone_waits(typed: str, entries: int) -> None:
     """An entry below a short introduction waits where it would be kept if it were typed alone."""
     assert len(list(list_probable_statements(typed))) == entries
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "fix this. I prefer short answers",
+        "I prefer short answers. why does it fail?",
+        "fix this. I prefer short answers\n\nTraceback (most recent call last):\nValueError: port",
+    ],
+)
+def test_rule_that_would_be_kept_alone_waits_beside_a_task_or_a_question(typed: str) -> None:
+    """What neighbours leave in doubt waits."""
+    (waiting,) = [text for _, text, _ in list_probable_statements(typed)]
+    assert waiting.strip(".") == "I prefer short answers"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "si tienes dudas, antes de tocar nada lo hablamos",
+        "besprich es mit mir, bevor du etwas umbaust",
+        "avant de changer le schéma, préviens-moi",
+        "antes de mexer no banco me avise",
+        "прежде чем менять схему, спроси меня",
+    ],
+)
+def test_wish_to_be_asked_first_waits_in_either_order(typed: str) -> None:
+    """To be asked before something is done is a rule, wherever "before" stands."""
+    assert list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "en pagos cuando cargo una cuota, hay algo raro en los importes, mas alla que debe ser fijo o "
+        "no, tambien deberia sumar los recargos de cuotas que no se pagaron, y si es parcial o no "
+        "deberia ser otro dato",
+        "se me olvidó esa pregunta",
+    ],
+)
+def test_description_in_spanish_does_not_wait(typed: str) -> None:
+    """Neither its length nor a noun that is written as an order makes a description wait."""
+    assert not list(list_probable_statements(typed))
 
 
 @pytest.mark.parametrize(

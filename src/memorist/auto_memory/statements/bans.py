@@ -23,6 +23,8 @@ Ban = Literal["bare", "explained"]
 """Whether what is forbidden is explained."""
 MIN_REASON_CHARS = 10
 """Characters of the shortest reason; less is an afterthought ("don't do that, ok")."""
+MIN_OBJECT_CHARS = 3
+"""Characters behind a ban without which it names nothing ("the build fails, don't merge")."""
 EARLY_WORDS, EARLY_CHARS = 3, 12
 """How much of an order is its beginning, where it says that it is for always."""
 
@@ -32,14 +34,14 @@ _REFUSAL = lazy_pattern(
     re.IGNORECASE,
 )
 _BAN = OpeningPattern(
-    rf"(?:{NEGATION}|never|(?:you|u|we) (?:must ?n['’]?t|must not|should ?n['’]?t|should not|may not)|(?:you|u|we) can['’]?t(?= (?:use|add|install|ship|touch|change|break|rename|drop)\b)) (?!(?:worry|know|think|have|need|want|care|see|understand|get|mind|forget|feel|believe|hesitate|bother)\b)(?:ever |just |simply )*[a-z]+\b(?! (?:that|this|anything|so)\b)"
-    r"|(?:no|ohne|sans|sin|sem|без) (?!(?:no|nope|problem\w*|worries|idea|need|way|wonder|rush|thanks?|wrong|luck|changes?|difference|errors?|output|results?|response|effect|one|longer|more|not|it|that|this|the|other|same|wait|sorry|es|son|é|está|tengo|sé|hay|puedo|funciona)\b)[a-zà-ÿа-я./+-]+(?: (?!(?:is|are|was|in)\b)[a-zà-ÿа-я./+-]+){0,2}(?= ?[,;–—])"
+    rf"(?:{NEGATION}|never(?! \w+[^\Ws]s\b)|(?:you|u|we) (?:must ?n['’]?t|must not|should ?n['’]?t|should not|may not)|(?:you|u|we) can['’]?t(?= (?:use|add|install|ship|touch|change|break|rename|drop)\b)) (?!(?:worry|know|think|have|need|want|care|see|understand|get|mind|forget|feel|believe|hesitate|bother)\b)(?:ever |just |simply )*[a-z]+\b(?! (?:that|this|anything|so)\b)"
+    r"|(?:no|ohne|sans|sin|sem|без) (?!\w+ (?:nada|nadie|bien|m[aá]s|el|la|los?|ningun\w*)\b)(?!(?:no|nope|problem\w*|worries|idea|need|way|wonder|rush|thanks?|wrong|luck|changes?|difference|errors?|output|results?|response|effect|one|longer|more|not|it|that|this|the|other|same|wait|sorry|es|son|é|está|tengo|sé|hay|puedo|funciona)\b)[a-zà-ÿа-я./+-]+(?: (?!(?:is|are|was|in)\b)[a-zà-ÿа-я./+-]+){0,2}(?= ?[,;–—])"
     r"|(?:avoid|stop) (?!it\b|that\b|this\b)\w+ing\b|avoid \w+|(?:there['’]?s |there is )?no need (?:to|for) \w+"
     # German: an imperative with its object, or a ban without a verb.
-    r"|(?:nie(?:mals)?|kein(?:e|en)?|nicht) (?!(?:wahr|schlecht|gut|ganz|so|nur|jetzt|ahnung|problem|sorge|wunder|idee)\b)\w+|(?!(?:ist|sind|war|hat|kann|will|das|es|ich|wir|du|er|sie|man|vor|nach|bei|mit|für|auf|aus|von|zu|über|unter|ohne|seit|gegen|durch|um|wegen|trotz|während|leider|aber|nur|auch|wenn|weil)\b)[a-zäöüß]{3,}(?<!t)(?<!en) (?:(?:mir|uns|d(?:ie|en|as|er|em)|eine?n?|meine?n?|unsere?n?|(?-i:[A-ZÄÖÜ])[\w-]+|alte[nrs]?|neue[nrs]?|direkt|einfach) )(?:[\w./-]+ ){0,5}(?:nicht|nie(?:mals)?|keine?n?)\b"
+    r"|(?:nie(?:mals)?|kein(?:e|en)?|nicht) (?!(?:wahr|schlecht|gut|ganz|so|nur|jetzt|ahnung|problem|sorge|wunder|idee|fehler|ergebnis\w*|ausgabe|unterschied|änderung\w*|effekt|treffer|antwort|verbindung|zugriff|gefunden|sichtbar|möglich|mehr)\b)\w+|(?!(?:ist|sind|war|hat|kann|will|das|es|ich|wir|du|er|sie|man|vor|nach|bei|mit|für|auf|aus|von|zu|über|unter|ohne|seit|gegen|durch|um|wegen|trotz|während|leider|aber|nur|auch|wenn|weil)\b)[a-zäöüß]{3,}(?<!t)(?<!en) (?:(?:mir|uns|d(?:ie|en|as|er|em)|eine?n?|meine?n?|unsere?n?|(?-i:[A-ZÄÖÜ])[\w-]+|alte[nrs]?|neue[nrs]?|direkt|einfach) )(?:[\w./-]+ ){0,5}(?:nicht|nie(?:mals)?|keine?n?)\b"
     r"|(?:pushe?|committe?|merge|deploye?|teste|lösche?|ändere?|nimm|nutze?) (?:nicht|nie(?:mals)?|keine?n?)\b|wir (?:dürfen|wollen|sollten) (?:[\w-]+ ){0,4}(?:nicht|keine?n?)\b"
     r"|(?:ne |n['’])(?!est\b|a\b|ai\b|ont\b|sont\b|peu[tx]\b|marche|fonctionne|passe|va\b|sai[st]\b|faut\b|voi[st]\b|comprend|aie\b|était\b)[\w-]+ (?:[\w-]+ )?(?:pas|plus|jamais|aucune?|que|rien)\b|(?!c['’]|j['’]|je\b|tu\b|il\b|on\b|ça\b|marche|fonctionne|passe\b|va\b|sait\b|peut\b|faut\b|voit\b|mais\b|donc\b)\w{3,}(?<!t) (?:pas|plus|jamais) (?!mal\b|grave\b|de souci|encore\b|sûr\b|grand\b)\w+|(?:pas|plus) d(?:e |['’])\w+|(?:évite|arrête)[rz]? d(?:e |['’])\w+"
-    r"|no (?!(?:puedes|tienes|entiendes|sabes|ves|haces|crees|debes|eres|estás|estas|has|es|quieres|pareces)\b)\w{2,}(?:es|as|éis|áis)\b(?! (?:eso|esto|lo)\b)|no (?:hay que|se (?:debe|puede)n?) \w+|(?:evita|deja de) \w+|nada de \w+|(?:[\w-]+ ){1,6}no (?:hacen? falta|se tocan?)\b"
+    r"|not (?:with|via|through|using) (?!it\b|that\b|this\b|the\b|me\b|you\b)\w+|no (?!(?:puedes|tienes|entiendes|sabes|ves|haces|crees|debes|eres|estás|estas|has|es|quieres|pareces)\b)(?:l[oa]s? )?\w{2,}(?:es|as|éis|áis)\b(?! (?:eso|esto|lo)\b)|no (?:hay que|se (?:debe|puede)n?) \w+|(?:evita|deja de) \w+|nada de \w+|(?:[\w-]+ ){1,6}no (?:hacen? falta|se tocan?)\b"
     r"|n[ãa]o (?!(?:funciona|aparece|abre|carrega|existe|tem|está|esta|foi|sei|consig\w*|vai|pode|precisa|salva|mostra|entende|quero|gost\w+|vejo|era|acho|mais|muda|responde|roda|encontra|fica|volta|atualiza|passa|chega|conecta|recebe|cabe|atende|bate|permite|deixa|faria|seria|teria)\b)\w{2,}(?:a|e|am|em|ar|er|ir)\b(?! (?:isso|isto)\b)|(?:evite|pare? de) \w+"
     r"|(?:[\w.-]+ ){0,3}не (?!(?:очень|есть|здесь|весь|один|только|мои|свои|эти|те|там|день|дни|они|или|сами|все|нашли|смогли)\b)(?!\w*(?:ли|ый|ий|ой|ые|ие|ось|ись|ась)\b)\w{3,}(?:й|йте|ь|ьте|и|ите|ть|ти)\b(?! (?:это|его|её)\b)|(?:хватит|перестань|нельзя) \w+|никаких \w+"
     r"|[^，。,?？]{0,14}?(?:不要|别(?!的|人|处|名)|切勿|禁止|不准|不许|不能(?=用|改|动|删|加|碰))\s?[^，。,]{2,}"
@@ -135,11 +137,26 @@ def _find_clause_end(masked: str, behind: int) -> int:
 def _follows_from_reason(masked: str) -> bool:
     """Whether a ban, or an order with "always", is what a clause before it leads to."""
     for each in _THEREFORE.finditer(masked, MIN_REASON_CHARS):
-        order = masked[each.end() :]
-        order = order[_find_order_start(order) :]
-        if _BAN.match(order) or (_begins_with_general_word(order) and not _OWN_CLAUSE.match(order)):
+        if _forbids(masked[each.end() :], even_by_general_word=True):
             return True
-    return False
+    return (
+        _is_reason(masked)
+        and _ONE_THING.search(masked) is None
+        and any(
+            _forbids(masked[each.end() :], even_by_general_word=False)
+            for each in _BEHIND_CLAUSE.finditer(masked, MIN_REASON_CHARS)
+        )
+    )
+
+
+def _forbids(clause: str, *, even_by_general_word: bool) -> bool:
+    order = clause[_find_order_start(clause) :]
+    found = _BAN.match(order)
+    if _LOOKS.search(order):
+        return False
+    if not even_by_general_word:
+        return found is not None and len(order) - found.end() >= MIN_OBJECT_CHARS
+    return found is not None or (_begins_with_general_word(order) and not _OWN_CLAUSE.match(order))
 
 
 def _holds_reason(masked: str, behind: int) -> bool:

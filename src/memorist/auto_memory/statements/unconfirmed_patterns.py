@@ -511,14 +511,19 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>(?:敬語|絵文字|お世辞|前置き)は(?:不要|いりません|使わない).{0,10}|私は.{1,20}を(?:使って|使用して)(?:います|いる)[。！!]*$|.{2,20}は(?:英語|日本語)で[。！!]*$)",
     ),
+    # To be asked before something is done, in either order.
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>[^?]{0,80}\b(?:(?:frag\w*|sprich|besprich\w*) (?:(?:es|das|sie) )?(?:mit )?(?:mich|mir|uns)\b[^?]{0,30}\b(?:bevor|vor|vorher|zuerst)|bevor [^?]{3,60}\b(?:frag\w*|besprech\w*|besprich|sprechen|reden wir)"
+        r"|(?:demande|demandez|préviens|prévenez|consulte|parle)[- ](?:moi|nous|m['’]en)\b[^?]{0,20}\b(?:avant|d['’]abord)|avant d(?:e |['’])[^?]{3,60}\b(?:demande\w*|préviens|prévenez|discut\w+|parl(?:e|ons|ez))"
+        r"|(?:pregúnt\w+|avísa\w+|consúlta\w+|pergunt(?:e|a)(?:-me)?|avis(?:e|a)-me|me (?:pergunte|avise|consulte))\b[^?]{0,20}\b(?:antes|primero|primeiro)|antes d(?:e|o|a) [^?]{3,60}\b(?:pregúnt\w+|avísa\w+|consúlta\w+|lo (?:conversamos|hablamos|charlamos|vemos juntos)|pergunt[ea](?:-me)?|me (?:pergunt|avis|consult)[ea]|(?:a gente )?(?:conversa|fala)(?:mos)? sobre)"
+        r"|(?:спрашивай|спроси|уточняй|предупреждай|согласуй)(?:те)?\b[^?]{0,20}\b(?:перед|прежде|до|сначала)|(?:перед|прежде чем|перед тем как) [^?]{3,60}\b(?:спрашивай|спроси|уточняй|согласуй|обсудим|обсуждаем)(?:те)?)\b[^?]*)",
+        unless=r".*\b(?:cette|maintenant|ahora|agora|сейчас|jetzt|heute)\b",
+    ),
     # German
     define_statement_pattern(
         "rule",
         r"(?P<text>bei (?:jede[rm]|mehreren|allen|unklar\w+|zweifel\w*|unsicherheit\w*) (?:\w+ ){0,2}(?:nenn|nummerier|frag|zeig|list|sortier|nimm|gib|schreib|wähl|prüf|verwend|nutz|benutz|antwort)\w* .{3,})",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:bitte )?frage?(?:n sie)? mich(?: immer| vorher| zuerst)*,? (?:bevor|vor) .+)",
     ),
     define_statement_pattern(
         "rule",
@@ -542,10 +547,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:à la fin|au début) de (?:chaque|toute) (?:session|tâche|réponse|conversation|journée),? .{3,})",
     ),
     define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:demande|demandez|préviens|consulte)[- ](?:moi|nous) (?:toujours )?(?:avant|d['’]abord)\b.*)",
-    ),
-    define_statement_pattern(
         "correction", r"(?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)"
     ),
     define_statement_pattern(
@@ -555,10 +556,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:pregúntame|pregunta(?:me)?|avísame|consúltame|pergunte(?:-me)?|me pergunte|avise-me)(?: siempre| sempre| primero)? antes\b.*)",
     ),
     define_statement_pattern(
         "correction", r"(?P<text>(?:por favor,? )?(?:deja|dejá|para|pare|parem?) de \w+[aei]r\b.+)"
@@ -579,10 +576,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:всегда )?(?:спрашивай|спроси|уточняй|предупреждай)(?:те)?(?: меня)? (?:перед|прежде|до)\b.*)",
     ),
     define_statement_pattern(
         "correction", r"(?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)"

@@ -271,7 +271,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         match_first_statement_pattern(_WAITING, sentence, start) is not None
         or (classify_plain_fact(sentence) is not None and not may_be_others)
         or _is_labelled(sentence)
-        or (sentence.in_list and _is_rule_alone(sentence))
+        or _is_rule_alone(sentence)
         or _may_be_others(sentence, typed)
     ):
         return True
@@ -325,7 +325,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
 
 def _is_rule_alone(entry: ProseSentence) -> bool:
     """Whether an entry of a list would be kept if it were typed alone."""
-    statement = find_statement_in_sentence(replace(entry, in_list=False))
+    statement = find_statement_in_sentence(replace(entry, in_list=False, before="", after=""))
     return statement is not None and statement[0] != "forget"
 
 
