@@ -86,6 +86,8 @@ _ONE_THING = lazy_pattern(
     re.IGNORECASE,
 )
 """Names one thing in sight, as a task does."""
+_LEANS = lazy_pattern(r"\s+(?:it|them)\b", re.IGNORECASE)
+"""Forbids what only the sentence before names."""
 _LOOKS = lazy_pattern(
     r"\b(?:show|display|hide|put|place|cent(?:er|re)|align|render|animate|draw|move|load|scroll|make the|zeige?|blende?|platziere?|setze?|affiche|cache|place|mets|dessine|muestres|ocultes|pongas|mostre|esconda|coloque|ponha|показывай\w*|скрывай\w*|ставь|рисуй)\b|显示|隐藏|放在|展示|表示し|置か|보여|표시|배치",
     re.IGNORECASE,
@@ -104,7 +106,11 @@ def classify_ban(sentence: ProseSentence) -> Ban | None:
     if found is None:
         return "explained" if _follows_from_reason(masked) else None
     end = _find_clause_end(masked, found.end())
-    if _ONE_THING.search(masked, 0, end) or _LOOKS.search(masked, 0, end):
+    if (
+        _LEANS.match(masked, found.end())
+        or _ONE_THING.search(masked, 0, end)
+        or _LOOKS.search(masked, 0, end)
+    ):
         return None
     is_explained = _holds_reason(masked, found.end()) or any(
         _is_reason(mask_quotations(each)) for each in (sentence.after, sentence.before)

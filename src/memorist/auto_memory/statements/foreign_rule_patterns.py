@@ -196,11 +196,6 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:常に|必ず|絶対に|原則(?:として)?|基本的に|勝手に|むやみ).{2,70}$)",
-        unless=r".*(?:この|ここ|これ|今|[?？]|ました)",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>[^がも]{1,40}を[^が]{0,15}(?:しない|使わない|書かない|入れない|付けない|つけない|触らない|含めない)[。！!]*$)",
         unless=r".*(?:この|ここ|これ|今|ても|エラー|修正)",
     ),

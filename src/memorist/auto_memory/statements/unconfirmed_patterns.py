@@ -216,9 +216,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         unless=r".*\b(?:yet|for now|this)\b",
     ),
     define_statement_pattern(
-        "rule", rf"(?P<text>we (?:{NEGATION}|never|always|only|no longer) {VERB} {NOT_NAMED}.+)"
-    ),
-    define_statement_pattern(
         "rule",
         r"(?P<text>we should (?:be |always |never |only |also )*(?:us(?:e|ing)|prefer\w*|avoid\w*|"
         r"keep\w*|follow\w*) .*\b(?:wherever|everywhere|always|instead of|rather than|strong)\b.*)",
@@ -343,11 +340,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:the|our|my) (?:[\w-]+ )?(?:team lead|tech lead|lead|owner|maintainer|product owner|pm|designer|"
-        r"reviewer|on-?call|manager|architect) (?:is|will be) (?-i:[A-Z])\w+.*)",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>(?-i:[A-Z])\w+ (?:reviews|owns|approves|maintains|signs off|is responsible|is in charge|decides|leads)\b.+)",
     ),
     define_statement_pattern(
@@ -355,12 +347,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule", r"(?P<text>you(?:['’]ll| can| will)? (?:always )?find .+ (?:in|at|on|under) .+)"
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>(?:the |our )?(?:[\w-]+ ){0,3}(?:db|database|cluster|dashboard|staging|prod|production|registry|wiki|"
-        r"docs|designs?|runbooks?|board|tracker|api|environment|instance|broker|queue)(?: server| env\w*)? (?:is|are|lives?|"
-        r"runs?|sits?) (?:at|on|in|under|behind) (?!fire|the way|progress|review|place\b).{3,})",
     ),
     define_statement_pattern(
         "rule", r"(?P<text>we(?:['’]re| are) (?:still |stuck |now )?on (?-i:[A-Z])[\w.]+ v?\d.*)"
@@ -605,11 +591,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:事前|先|最初)に.{0,8}(?:確認|相談|許可).{0,8}てから.{0,8}(?:して|する)|.{2,20}(?:の最後|の最初|の終わり|のたび)に(?:毎回|必ず|いつも).{2,}(?:して|て)|(?:お願い|依頼|指示)していない.{2,}ないで).{0,6}$)",
-    ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>.{2,40}(?:で|に|を)(?:書いて|答えて|回答して|統一して|説明して)(?:ください|下さい|ね)[。！!]*$)",
-        unless=r".*(?:この|ここ|これ|その)",
     ),
     define_statement_pattern(
         "rule",

@@ -226,6 +226,7 @@ def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
     return (
         find_statement_in_sentence(sentence) is not None
         or classify_plain_fact(sentence) is not None
+        or classify_ban(sentence) is not None
         or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
 
@@ -257,7 +258,9 @@ def _score_waiting(sentence: ProseSentence, typed: str) -> float:
     if waits is not None:
         return 0.0 if waits else NEVER_WAITS
     score = score_unconfirmed_sentence(list_lasting_feature_names(sentence, typed))
-    return 0.0 if BAN_SCORES[classify_ban(sentence)] <= score < 0 else score
+    if score >= 0 or score < BAN_SCORES["explained"]:
+        return score
+    return 0.0 if score >= BAN_SCORES[classify_ban(sentence)] else score
 
 
 def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
@@ -324,7 +327,9 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
 
 
 def _is_rule_alone(entry: ProseSentence) -> bool:
-    """Whether an entry of a list would be kept if it were typed alone."""
+    """Whether an entry of a list, or a sentence beside others, would be kept if it were typed alone."""
+    if not (entry.in_list or entry.before or entry.after):
+        return False
     statement = find_statement_in_sentence(replace(entry, in_list=False, before="", after=""))
     return statement is not None and statement[0] != "forget"
 
