@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.bans import classify_ban
-from memorist.auto_memory.statements.statement_parser import split_typed_sentences
+from memorist.auto_memory.statements.statement_parser import (
+    list_certain_statements,
+    split_typed_sentences,
+)
 from memorist.auto_memory.statements.unconfirmed_statements import list_probable_statements
 
 EXPLAINED = (
@@ -171,3 +174,25 @@ def test_reproach_that_is_put_as_a_question_waits(typed: str) -> None:
 def test_question_about_the_work_does_not_wait(typed: str) -> None:
     """A question about a choice is no correction."""
     assert not list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "je suis sur un 27 pouces et je ne vois pas le bas de la page",
+        "je suis sur la page de login et rien ne marche",
+        "I use vim and the plugin fails to load",
+    ],
+)
+def test_what_the_user_works_with_waits_where_trouble_follows(typed: str) -> None:
+    """What somebody says of themselves in front of a fault may be part of the report."""
+    assert not list_certain_statements(typed)
+    assert list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed", ["je suis débutant, explique simplement", "ich spreche kein Deutsch"]
+)
+def test_what_the_user_is_is_kept(typed: str) -> None:
+    """A negation in the first clause, or an order behind it, is no trouble."""
+    assert list_certain_statements(typed)

@@ -227,6 +227,15 @@ _JOINED_TASK = lazy_pattern(
 """A task that the fact is given for."""
 
 
+_JOINT = lazy_pattern(r",|\b(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\b", re.IGNORECASE)
+
+
+def tells_trouble_behind_joint(masked: str) -> bool:
+    """Whether what follows the first clause of a sentence is trouble, of the moment or asked for."""
+    joint = _JOINT.search(masked)
+    return joint is not None and _TROUBLE.search(masked, joint.end()) is not None
+
+
 def find_refusal_or_lead_in_end(masked: str) -> int:
     """Where a sentence begins after a refusal, or after greetings, thanks and connecting words."""
     refusal = _REFUSAL.match(masked)

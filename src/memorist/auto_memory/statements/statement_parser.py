@@ -41,6 +41,7 @@ from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
     classify_plain_fact,
     find_refusal_or_lead_in_end,
+    tells_trouble_behind_joint,
 )
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -435,6 +436,7 @@ def _match_lasting_statement(
     masked = sentence.masked[start:]
     if (
         not is_lasting_statement(masked)
+        or tells_trouble_behind_joint(masked)
         or is_question_or_supposition(masked)
         or is_forbidden_in_memory(masked)
         or is_task_bound(masked, include_hints=True)

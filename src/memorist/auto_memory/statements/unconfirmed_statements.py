@@ -45,6 +45,7 @@ from memorist.auto_memory.statements.statement_parser import (
 )
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
 from memorist.auto_memory.statements.statement_patterns import ORDER, StatementAct, find_lead_in_end
+from memorist.auto_memory.statements.statement_scope import is_lasting_statement
 from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import (
@@ -273,6 +274,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
     if (
         match_first_statement_pattern(_WAITING, sentence, start) is not None
         or (classify_plain_fact(sentence) is not None and not may_be_others)
+        or _is_about_user_in_doubt(masked)
         or _is_labelled(sentence)
         or _is_rule_alone(sentence)
         or _may_be_others(sentence, typed)
@@ -323,6 +325,15 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             or has_rule_amid_description(typed)
             or gives_text_job(sentence.after)
         )
+    )
+
+
+def _is_about_user_in_doubt(masked: str) -> bool:
+    """Whether a sentence says what the user is or works with, and then what goes wrong."""
+    return (
+        is_lasting_statement(masked)
+        and not is_question_or_supposition(masked)
+        and not is_task_bound(masked, include_hints=True)
     )
 
 
