@@ -97,6 +97,9 @@ TYPED_CONVERSATIONS: tuple[TypedConversation, ...] = (
         "said twice", "Always use pnpm.", "I told you: always use pnpm.", kept=("Always use pnpm.",)
     ),
     _case("taken back", "Always use tabs for indentation.", "forget that"),
+    _case(
+        "taken back in a clause", "Always deploy by hand.", "no wait, forget that, never by hand"
+    ),
     _case("taken back in German", "Immer Tabs verwenden.", "vergiss das"),
     _case(
         "taken back later",
@@ -242,6 +245,7 @@ user said.
 
 NOT_THE_USERS: dict[str, str] = {
     "taken back": "Always use tabs for indentation.",
+    "taken back in a clause": "Always deploy by hand.",
     "taken back in German": "Immer Tabs verwenden.",
     "forget by its words": "Always write tests with Vitest.",
     "forget by its words in Chinese": "以后都用 Vitest 写测试。",

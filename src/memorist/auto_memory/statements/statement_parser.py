@@ -129,7 +129,7 @@ _RETRACTION = lazy_pattern(
     r"(?:잊어|취소|없던 (?:걸|일)로)\S*(?: (?:줘|주세요|버려|해줘|하자))?)(?: again| please| bitte)?[\s.!。！]*",
     re.IGNORECASE,
 )
-"""A whole message that takes back what was just said."""
+"""A message, or the first clause of one, that takes back what was just said."""
 _DELETION = lazy_pattern(
     r"(?:(?:no|ok|oh|wait|sorry|please|bitte)[\s,.!]*)*(?:(?:delete|remove|erase|drop) (?:that|this|it)(?: (?:rule|memory|note))?|(?:lösche?|streiche?|entferne?) (?:das|es)|(?:supprime|efface)(?:-l[ea]| ça| cela)|(?:bórra|quíta|elimína|elimina)(?:lo|la)|(?:borra|quita|elimina) (?:eso|esto)|(?:apaga|apague|remove|elimina|tira)(?:-[oa]| isso| isto)"
     r"|(?:cancella|elimina|dimentica|scorda)(?:lo|la)|oublie(?:-l[ea])?|olvídal[oa]|vergeet dat maar|забудь(?:те)?|verwijder (?:dat|het)|(?:удали|сотри|убери)(?:те)? (?:это|его|её)|(?:把(?:它|这个|这条))?(?:删掉|删了|删除)(?:它|这个|这条)?吧?|(?:それ|これ)(?:を|は)?(?:消して|削除して)(?:ください)?|(?:그거|그건|이거) ?(?:지워|삭제해)\S*(?: (?:줘|주세요))?)(?: again| please| bitte| wieder)?[\s.!。！]*",
@@ -152,7 +152,7 @@ _MEMORY_LINE = lazy_pattern(
 writes it.
 """
 _REFUSAL = lazy_pattern(
-    r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
+    r"(?:(?:no|nope|nah)(?:[\s,]+wait)?|wait,? no|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
     r".{1,30})|incorrect|不对|错了"
     r"|不是|不行)\s*[,.!:;–—，。！：-]+\s*",
     re.IGNORECASE,
@@ -266,6 +266,9 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         return
     if LONE_CONFIRMATION.fullmatch(text) or is_bare_choice(text):
         return
+    if (end := _find_retraction_end(text)) > 0:
+        yield "forget", "", text[:end].strip()
+        text = text[end:].lstrip(" ,;:–—-")
     sentences = split_typed_sentences(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
@@ -366,6 +369,18 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
         and not (act == "remember" and is_forbidden_in_memory(words))
     )
     return [(act, words, words)] if fit else []
+
+
+_CLAUSE_SIGNS = (",", ";", ":", "–", "—", "-", "，")
+
+
+def _find_retraction_end(text: str) -> int:
+    """Where "no wait, forget that" ends at the beginning of a message that goes on; 0 elsewhere."""
+    found = _RETRACTION.match(text)
+    if found is None:
+        return 0
+    ends = found[0].rstrip().endswith((".", "!", "。", "！"))
+    return found.end() if ends or text.startswith(_CLAUSE_SIGNS, found.end()) else 0
 
 
 def _match_memory_line(text: str) -> re.Match[str] | None:
