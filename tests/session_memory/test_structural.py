@@ -47,6 +47,19 @@ def test_the_words_of_a_command_are_no_demand(session: Any, command: str) -> Non
     assert command.partition(" ")[2] not in task
 
 
+def test_a_command_that_the_client_did_by_itself_is_no_demand(session: Any) -> None:
+    """`/model haiku` has no answer; what a command of one's own asks of the agent has one, or was
+    interrupted.
+    """
+    session.user("fix the parser").says("Fixed.").user("/model haiku").user("/fix-issue 123")
+    session.says("Done.").user("add a test for the empty row")
+
+    task = session.notes()["Task specification"]
+
+    assert "haiku" not in task
+    assert [word in task for word in ("parser", "/fix-issue 123", "empty row")] == [True] * 3
+
+
 def test_harness_text_is_not_taken_for_the_users_words(session: Any) -> None:
     """What a harness put into the user's message is cut before it is quoted."""
     session.user(

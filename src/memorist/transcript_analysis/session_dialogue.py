@@ -5,6 +5,7 @@ each turn. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 
 from msgspec import Struct, field
@@ -49,6 +50,7 @@ summary.
 MAX_MESSAGE_START_CHARACTERS = 400
 """Characters of a user message that are kept on one line beside its sentences."""
 
+_COMMAND = re.compile(r"/[a-z][\w:-]*(?: \S+){0,2}")
 _BARE_COMMAND = re.compile(
     r"/[\w:-]+|(?:/(?:memorist:)?|\$memorist-)(?:compact|dream|export|forget|notes|off|pin|rename|"
     r"resume|sessions|summary)\b.*",
@@ -109,12 +111,14 @@ def _keep_link(part: re.Match[str]) -> str:
 class SessionDialogue:
     """The dialogue of a session."""
 
-    __slots__ = ("_commands", "_interrupted", "_turns", "asks", "pool", "tail")
+    __slots__ = ("_commands", "_interrupted", "_is_answered", "_turns", "asks", "pool", "tail")
 
     def __init__(self, turns: TurnLog, commands: CommandAndFailureLog) -> None:
         self._turns = turns
         self._commands = commands
         self._interrupted = False
+        self._is_answered = True
+        """Whether the assistant did anything since the user's newest message."""
         self.pool = NoteSentencePool()
         self.asks: list[DialogueUserMessage] = []
         self.tail: list[NoteSentenceCandidate] = []
@@ -139,14 +143,16 @@ class SessionDialogue:
     def drop_turns(self, count: int) -> None:
         """Drop what was said in the newest turns."""
         dropped = self._turns.drop_newest_turns(count)
-        for ask in self.asks:
-            if ask.turn in dropped:
-                for each in ask.sentences:
-                    self.pool.subtract_name_weight(each.names, _USER_NAME_FACTOR)
-        self.asks = [ask for ask in self.asks if ask.turn not in dropped]
+        self._drop_asks([ask for ask in self.asks if ask.turn in dropped])
         self.pool.drop_turns(dropped)
         self.tail = []
         self._interrupted = False
+
+    def _drop_asks(self, dropped: Sequence[DialogueUserMessage]) -> None:
+        for ask in dropped:
+            self.asks.remove(ask)
+            for each in ask.sentences:
+                self.pool.subtract_name_weight(each.names, _USER_NAME_FACTOR)
 
     def on_user_text(self, text: str) -> None:
         """The user typed a text: a new turn begins."""
@@ -154,6 +160,9 @@ class SessionDialogue:
         if not typed:
             return
         self._end_turn()
+        if not (self._is_answered or self._interrupted):  # the client did it: `/model opus`
+            self._drop_asks([ask for ask in self.asks[-1:] if _COMMAND.fullmatch(ask.text)])
+        self._is_answered = False
         how = INTERRUPTING if self._interrupted else ""
         self._interrupted = False
         self._turns.begin_turn(shorten_to_one_line(typed, _TURN_LABEL_LENGTH))
@@ -190,6 +199,7 @@ class SessionDialogue:
 
     def on_assistant_text(self, text: str) -> None:
         """The assistant addressed the user."""
+        self._is_answered = True
         text = _CLIENT_PARTS.sub(_keep_link, text)
         statement = self.pool.add_text(SAID, self._turns.current_turn.number, text)
         if not statement:
@@ -206,6 +216,7 @@ class SessionDialogue:
 
     def on_tool_call(self) -> None:
         """The assistant called a tool: what it said before did not end the turn."""
+        self._is_answered = True
         self.tail = []
 
     def _end_turn(self) -> None:
