@@ -84,8 +84,11 @@ class QuotedConversations:
 
 
 def _choose_words(text: str) -> str:
-    """The longest piece of a text that a quotation of it repeats; empty where all are short."""
-    longest = max((part.strip() for part in _BREAKS.split(text)), key=len)
+    """The longest piece of a text's beginning that a quotation of it repeats; empty where all are
+    short.
+    """
+    beginning = text[: 10 * MAX_QUOTED_CHARS]
+    longest = max((part.strip() for part in _BREAKS.split(beginning)), key=len)
     return longest[:MAX_QUOTED_CHARS] if len(longest) >= MIN_QUOTED_CHARS else ""
 
 
