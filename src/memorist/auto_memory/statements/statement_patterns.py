@@ -115,23 +115,6 @@ def parse_statement_patterns(table: str) -> tuple[StatementPattern, ...]:
     return tuple(found)
 
 
-def define_statement_pattern(
-    act: StatementAct,
-    pattern: str,
-    *,
-    rejects_task_words: bool = False,
-    unless: str = "",
-    after: str = "",
-) -> StatementPattern:
-    """Define a pattern; all expressions ignore case."""
-    return StatementPattern(act, pattern, rejects_task_words, unless, after)
-
-
-def define_question_correction_pattern(pattern: str) -> StatementPattern:
-    """Define the pattern of a correction that is put as a question."""
-    return StatementPattern("correction", pattern, may_ask=True)
-
-
 # Building blocks of the patterns: verbs that give an order, and phrases around them. Pure.
 
 
