@@ -175,6 +175,15 @@ class WordEmbedder(Embedder, Protocol):
         ...
 
 
+@runtime_checkable
+class PartialEmbedder(Embedder, Protocol):
+    """An embedder that does not read every language."""
+
+    def get_multilingual_embedder(self) -> Embedder | None:
+        """The embedder for what this one does not read; None without one. Loads no model yet."""
+        ...
+
+
 class Clock(Protocol):
     """Time, replaceable so that gates measured in minutes and hours can be tested."""
 

@@ -468,7 +468,7 @@ def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
 @pytest.mark.covers("OP-1")
 def test_a_missing_model_for_meaning_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra `embed` recall goes by words alone; with it nothing is said."""
-    said = "recall goes by words alone: the extra `embed` (190 MB) is not installed"
+    said = "recall goes by words alone: the extra `embed` (225 MB) is not installed"
     monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "true")
     monkeypatch.setattr(installation_check, "is_embedder_installed", lambda: False)
     bare = of(examine()[1], "note")

@@ -19,6 +19,7 @@ from memorist.cli import search_command
 from memorist.cli.main import memorist_group as main
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed
+from memorist.models.multilingual_embedder import is_multilingual_embedder_installed
 from memorist.recall import memory_search
 from memorist.settings import Settings
 from support.past_sessions import ROUNDING, write_session
@@ -43,6 +44,22 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "# Task Group: shop\n\nSome words.\n\n## Task 1\n\n- VAT rounding went wrong in March\n"
     )
     return project
+
+
+@pytest.mark.covers("RC-3")
+def test_a_question_in_another_language_is_answered(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a memory in English, already the first time: it waits for the model of other languages."""
+    if not is_multilingual_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    monkeypatch.chdir(shop)
+    monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "true")
+    run = CliRunner().invoke
+    run(main, ["memory", "add", "Never push to main; open a pull request"])
+
+    for command in ("recall", "search"):
+        assert "never-push-to-main" in run(main, [command, "可以直接推送到主分支吗？"]).output
 
 
 async def fill(project: Path, home: Path) -> None:

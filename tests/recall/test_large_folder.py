@@ -17,7 +17,7 @@ from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.ports import FileInfo
-from memorist.recall import memory_search, ranker
+from memorist.recall import entry_vectors, memory_search, ranker
 from memorist.recall.lexical_score import EntryColumns, build_entry_columns
 from memorist.recall.recall_explanation import explain_recall
 from memorist.recall.word_index import StoredIndexRow
@@ -292,8 +292,8 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
     model = CountingEmbedder()
     monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
     monkeypatch.setattr(memory_search, "get_shared_embedder", lambda: model)
-    monkeypatch.setattr(ranker, "COHORT_MESSAGES", ("a message",))
-    monkeypatch.setattr(ranker, "COHORT_MEMORIES", ("a memory",))
+    monkeypatch.setattr(entry_vectors, "COHORT_MESSAGES", ("a message",))
+    monkeypatch.setattr(entry_vectors, "COHORT_MEMORIES", ("a memory",))
     monkeypatch.setattr(memory_search, "EMBEDDING_BATCH", 1)
     engine = open_engine(tmp_path)
     project = tmp_path / "project"
@@ -349,8 +349,8 @@ def test_an_explanation_says_that_meaning_is_missing_and_it_is_computed_after_it
     model, may_embed = CountingEmbedder(), threading.Event()
     monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
     monkeypatch.setattr(memory_search, "get_shared_embedder", lambda: may_embed.wait() and model)
-    monkeypatch.setattr(ranker, "COHORT_MESSAGES", ("a message",))
-    monkeypatch.setattr(ranker, "COHORT_MEMORIES", ("a memory",))
+    monkeypatch.setattr(entry_vectors, "COHORT_MESSAGES", ("a message",))
+    monkeypatch.setattr(entry_vectors, "COHORT_MEMORIES", ("a memory",))
     monkeypatch.setattr(memory_search, "EMBEDDING_BATCH", 1)
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)

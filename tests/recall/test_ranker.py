@@ -21,13 +21,9 @@ from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRequestRejected, StoreError
 from memorist.recall import lexical_score
+from memorist.recall.entry_vectors import InMemoryEntryVectors
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry, render_embedding_text
-from memorist.recall.ranker import (
-    EntryRank,
-    InMemoryEntryVectors,
-    Ranker,
-    merge_rankings_across_conversations,
-)
+from memorist.recall.ranker import EntryRank, Ranker, merge_rankings_across_conversations
 from memorist.recall.word_index import IndexRow, WordIndex
 from support.sweeps import examples
 

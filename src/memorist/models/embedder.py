@@ -22,6 +22,10 @@ from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRequestRejected
+from memorist.models.multilingual_embedder import (
+    MultilingualEmbedder,
+    is_multilingual_embedder_installed,
+)
 from memorist.models.onnx_operators import convert_to_integer_matmul, fuse_operators
 from memorist.models.onnx_protobuf import rewrite_graph
 from memorist.platforms.extra_installation import build_extra_install_command
@@ -155,6 +159,7 @@ class MiniLmEmbedder:
         for them.
         """
         self._embed_question = lru_cache(QUESTION_CACHE_SIZE)(self._embed_one)
+        self._multilingual = MultilingualEmbedder()
         self._numpy: Any = import_module("numpy")
         runtime: Any = _import_silent_runtime()
         self._tokenizer: Any = import_module("tokenizers").Tokenizer.from_buffer(
@@ -179,6 +184,10 @@ class MiniLmEmbedder:
     def name(self) -> str:
         """The model, the start of its hash, and how it is computed."""
         return f"all-MiniLM-L6-v2-int8:{MODEL_SHA256[:12]}:integers"
+
+    def get_multilingual_embedder(self) -> MultilingualEmbedder | None:
+        """The embedder for texts in other languages than English, where it is installed."""
+        return self._multilingual if is_multilingual_embedder_installed() else None
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Vectors of 384 numbers. Raises ModelRequestRejected when the runtime fails."""

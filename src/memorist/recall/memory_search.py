@@ -45,6 +45,7 @@ class MemoryFolderSearch:
         self._synced_marks: Mapping[str, str] | None = None
         self._synced_version = 0
         self._uses_embeddings = settings.embeddings and is_embedder_installed()
+        self._preloads = False
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
 
@@ -59,6 +60,9 @@ class MemoryFolderSearch:
             found = ranker.search(query, limit)
         except DamagedIndex:
             found = self._rebuild_index(ranker).search(query, limit)
+        if ranker.lacks_vectors_for_question and self._synced_marks and not self.is_embedding:
+            self._start_embedding(ranker, self._synced_marks)
+            found = ranker.search(query, limit)
         return tuple(
             MemoryMatch(
                 path=each.id,
@@ -114,16 +118,18 @@ class MemoryFolderSearch:
             )
         self._synced_marks, self._synced_version = marks, version
         if self._uses_embeddings and marks and not self.is_embedding:
-            self._thread = start_thread_awaited_at_exit(
-                self._embed_entries,
-                ranker,
-                dict(marks),
-                name="memorist-embed",
-                stopping=self._stopping,
-            )
-        if self._wait and self._thread is not None:
+            self._start_embedding(ranker, marks)
+        elif self._wait and self._thread is not None:
             self._thread.join(self._wait)
         return ranker
+
+    def _start_embedding(self, ranker: Ranker, marks: Mapping[str, str]) -> None:
+        """Start the thread, and wait for it as long as a search does."""
+        self._thread = start_thread_awaited_at_exit(
+            self._embed_entries, ranker, dict(marks), name="memorist-embed", stopping=self._stopping
+        )
+        if self._wait:
+            self._thread.join(self._wait)
 
     @property
     def is_embedding(self) -> bool:
@@ -136,6 +142,7 @@ class MemoryFolderSearch:
         """
         if not self._folder.exists:
             return
+        self._preloads = True
         ranker = self.sync_index()
         if not self.is_embedding:  # else that loads it in the end
             self._thread = start_thread_awaited_at_exit(_load_ranker, ranker, name="memorist-load")
@@ -201,6 +208,8 @@ class MemoryFolderSearch:
                     pass  # the next process embeds the rest
             if target is temporary:
                 ranker.enable_embeddings(embedder)
+            if self._preloads:
+                ranker.preload_multilingual_model()
         except MemoristError:
             return
 

@@ -9,18 +9,25 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from heapq import nlargest
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
-from memorist.ports import Embedder, WordEmbedder
-from memorist.recall.calibration_texts import COHORT_LANGUAGES, COHORT_MEMORIES, COHORT_MESSAGES
+from memorist.ports import Embedder, PartialEmbedder, WordEmbedder
+from memorist.recall.entry_vectors import (
+    EmbeddingSimilarities,
+    InMemoryEntryVectors,
+    add_entries_not_compared,
+    are_texts_read,
+    embed_calibration_texts,
+    quantize_vector_to_int8,
+    stack_quantized_vectors,
+)
 from memorist.recall.lexical_score import (
     EntryColumns,
     QueryPostings,
@@ -43,11 +50,7 @@ from memorist.recall.search_query import (
 )
 from memorist.recall.word_chance import WORD_RATES, EntryEvidenceScorer
 from memorist.recall.word_index import ENTRIES_PER_TRANSACTION, WordIndex
-from memorist.recall.word_nearness import (
-    WordEmbeddingScorer,
-    multiply_on_one_thread,
-    pack_content_word_vectors,
-)
+from memorist.recall.word_nearness import pack_content_word_vectors
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
@@ -74,9 +77,6 @@ neighbours. Chosen on half of two sets: descriptions of one package, and names a
 (docs/ranking.md).
 """
 
-NEAREST_ENTRIES = 100
-"""Entries that are added by similarity alone."""
-
 COMPARED_BY_WORDS = 40
 """Nearest entries whose words are compared as well. With 100 of them the same stood in the first
 three.
@@ -84,208 +84,6 @@ three.
 
 MIN_NEARNESS = 0.5
 """Standard deviations above chance below which an entry without a word of the query is left out."""
-
-MIN_SPREAD = 0.02
-"""Added to each standard deviation of unrelated cosines: a cohort of equal texts would divide by
-nothing.
-"""
-
-VECTOR_STEPS = 127
-"""Vectors are quantised to integers from -127 to 127, a quarter of the space; recall stays the same
-to three digits.
-"""
-
-
-def quantize_vector_to_int8(vector: bytes) -> bytes:
-    """Quantise a vector of 32-bit floats to one byte per number."""
-    np: Any = import_module("numpy")
-    return bytes(
-        np.rint(np.frombuffer(vector, "<f4") * VECTOR_STEPS)
-        .clip(-VECTOR_STEPS, VECTOR_STEPS)
-        .astype(np.int8)
-        .tobytes()
-    )
-
-
-class EmbeddingSimilarities(Struct, frozen=True):
-    """Similarity by entry number: the cosine, and how far it lies above chance, in standard
-    deviations.
-    """
-
-    cosines: Mapping[int, float]
-    above_chance: Mapping[int, float]
-
-
-UNREAD_MARGIN = 0.05
-NEAREST_COHORT = 4
-"""How much nearer a text is to texts about something else in one other language than to the nearest
-English ones, so many of them, where the model does not read it. Of 1,700 texts in English two came
-above it, both of a name and few other words; of 168 texts in sixteen languages none below
-(docs/ranking.md).
-"""
-
-
-VectorRows = Any
-"""A numpy array: one vector a row, or one number for each row. numpy is an extra."""
-
-
-class CalibrationVectors(Struct, frozen=True):
-    """The vectors of the texts that nearness is calibrated against."""
-
-    messages: Sequence[bytes]
-    memories: Sequence[bytes]
-    languages: Sequence[Sequence[bytes]]
-    word_nearness: WordEmbeddingScorer | None = None
-    """Compares with the memories' content words; None where the embedder tells no words apart."""
-
-
-_COHORT_VECTORS: dict[str, CalibrationVectors] = {}
-_COHORT_LOCK = threading.Lock()
-"""Sessions begin with a thread each for memories and past sessions; both want the vectors."""
-
-
-def embed_calibration_texts(embedder: Embedder) -> CalibrationVectors:
-    """Embed the texts of `memorist.recall.calibration_texts`, once for each embedder of this
-    process. Takes a third of a second. Raises a ModelError.
-    """
-    with _COHORT_LOCK:
-        if embedder.name not in _COHORT_VECTORS:
-            words = (
-                embedder.embed_texts_and_words(COHORT_MEMORIES)
-                if isinstance(embedder, WordEmbedder)
-                else ()
-            )
-            _COHORT_VECTORS[embedder.name] = CalibrationVectors(
-                embedder.embed(COHORT_MESSAGES),
-                [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
-                [embedder.embed(texts) for texts in COHORT_LANGUAGES],
-                WordEmbeddingScorer(
-                    list(map(pack_content_word_vectors, words)), width=len(words[0].whole) // 4
-                )
-                if words
-                else None,
-            )
-        return _COHORT_VECTORS[embedder.name]
-
-
-class InMemoryEntryVectors:
-    """The vectors of all entries that the model reads, 1.5 KB per entry in memory.
-
-    A text in a language that it does not read is compared with nothing: words alone rank it.
-    """
-
-    def __init__(
-        self,
-        collection: EntryColumns,
-        vectors: Iterable[tuple[str, bytes]],
-        cohort: CalibrationVectors,
-    ) -> None:
-        self._numpy: Any = import_module("numpy")
-        np = self._numpy
-        by_fingerprint = dict(vectors)
-        pairs = [
-            (at, by_fingerprint[key])
-            for at, key in enumerate(collection.fingerprints)
-            if key and key in by_fingerprint
-        ]
-        widths = {len(vector) for _, vector in pairs}
-        # Vectors of several widths are damage; the smallest width is used, which is arbitrary.
-        width = min(widths, default=0)
-        pairs = [(at, vector) for at, vector in pairs if len(vector) == width]
-        self._numbers = np.array([at for at, _ in pairs], np.int64)
-        self._matrix = (
-            np.frombuffer(b"".join(vector for _, vector in pairs), np.int8)
-            .reshape(len(pairs), width)
-            .astype(np.float32)
-            / VECTOR_STEPS
-        )
-        messages, self._cohort_memories = map(self._stack, (cohort.messages, cohort.memories))
-        self._english = np.concatenate((messages, self._cohort_memories))
-        self._languages = np.stack([self._stack(each).mean(axis=0) for each in cohort.languages])
-        self._messages = messages
-        self._mean = self._spread = np.zeros(len(pairs), np.float32)
-        if pairs and messages.shape[1] == width:
-            is_read = self._is_read(self._matrix)
-            self._numbers, self._matrix = self._numbers[is_read], self._matrix[is_read]
-            self._mean, self._spread = self._measure_unrelated(self._matrix)
-
-    def _measure_unrelated(self, vectors: VectorRows) -> tuple[VectorRows, VectorRows]:
-        """Mean and standard deviation of the cosines of these texts to unrelated messages."""
-        unrelated = self._messages @ vectors.T
-        return unrelated.mean(axis=0), unrelated.std(axis=0) + MIN_SPREAD
-
-    def remove(self, numbers: Sequence[int]) -> None:
-        """Compare these entries no more: they are gone, or say something else."""
-        kept = ~self._numpy.isin(self._numbers, numbers)
-        if not kept.all():
-            self._numbers, self._matrix = self._numbers[kept], self._matrix[kept]
-            self._mean, self._spread = self._mean[kept], self._spread[kept]
-
-    def add(self, columns: EntryColumns, vectors: Mapping[str, bytes]) -> None:
-        """Compare the entries with these fingerprints too; needs one with a vector already."""
-        np = self._numpy
-        found = [
-            (at, vectors[key]) for at, key in enumerate(columns.fingerprints) if key in vectors
-        ]
-        if not found:
-            return  # nothing was embedded: entries whose vectors another process has taken away
-        rows = np.frombuffer(b"".join(vector for _, vector in found), np.int8)
-        rows = rows.reshape(len(found), -1).astype(np.float32) / VECTOR_STEPS
-        if rows.shape[1] != self._matrix.shape[1]:
-            return
-        is_read = self._is_read(rows)
-        numbers, rows = np.array([at for at, _ in found], np.int64)[is_read], rows[is_read]
-        self.remove(numbers)
-        mean, spread = self._measure_unrelated(rows)
-        at = np.searchsorted(self._numbers, numbers)
-        self._numbers = np.insert(self._numbers, at, numbers)
-        self._matrix = np.insert(self._matrix, at, rows, axis=0)
-        self._mean = np.insert(self._mean, at, mean)
-        self._spread = np.insert(self._spread, at, spread)
-
-    def _stack(self, vectors: Sequence[bytes]) -> VectorRows:
-        np = self._numpy
-        return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
-
-    def _is_read(self, vectors: VectorRows) -> VectorRows:
-        """Whether the model reads the languages of these texts, by their vectors in rows."""
-        foreign = multiply_on_one_thread(vectors, self._languages).max(axis=1)
-        near = self._numpy.sort(multiply_on_one_thread(vectors, self._english), axis=1)
-        return foreign - near[:, -NEAREST_COHORT:].mean(axis=1) < UNREAD_MARGIN
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def measure_similarity(
-        self, question: bytes, numbers: Iterable[int], excluded: Collection[int] = frozenset()
-    ) -> EmbeddingSimilarities:
-        """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all but those
-        `excluded`.
-        """
-        np = self._numpy
-        vector = np.frombuffer(question, "<f4")
-        if not len(self) or vector.size != self._matrix.shape[1]:
-            return EmbeddingSimilarities({}, {})
-        if not self._is_read(vector[None])[0]:
-            return EmbeddingSimilarities({}, {})
-        cosines = multiply_on_one_thread(self._matrix, vector)
-        unrelated = self._cohort_memories @ vector
-        by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
-        above = (by_query + (cosines - self._mean) / self._spread) / 2
-        if excluded:
-            above[np.isin(self._numbers, [*excluded])] = -np.inf
-        first = min(NEAREST_ENTRIES, len(self))
-        nearest = np.argpartition(-above, first - 1)[:first]
-        nearest = nearest[np.isfinite(above[nearest])]
-        at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
-        is_wanted = np.zeros(len(self), bool)
-        is_wanted[nearest] = is_wanted[at[at < len(self)]] = True
-        wanted = np.flatnonzero(is_wanted)  # union1d would import numpy.ma, which takes 50 ms
-        found = self._numbers[wanted].tolist()
-        return EmbeddingSimilarities(
-            dict(zip(found, cosines[wanted].tolist(), strict=True)),
-            dict(zip(found, above[wanted].tolist(), strict=True)),
-        )
 
 
 def combine_word_and_vector_scores(
@@ -441,7 +239,9 @@ class Ranker:
         self._embedder = embedder
         self._version: tuple[int, int] | None = None
         self._columns: EntryColumns = build_entry_columns(())
-        self._vectors: InMemoryEntryVectors | None = None
+        self._vectors: dict[str, InMemoryEntryVectors] = {}
+        """By the name of the embedder."""
+        self._is_asked_in_unread_language = False
         self._preloading = threading.Lock()
         self._preloaded: tuple[tuple[int, int] | None, InMemoryEntryVectors] | None = None
         """Vectors for the next search by meaning, and the version of the index that they are of."""
@@ -546,8 +346,8 @@ class Ranker:
             if columns is not None:
                 self._columns, self._version = columns, self._index.read_change_marker()
                 self._clear_cached_words()
-                if self._vectors is not None:
-                    self._vectors.remove([row.number for row in former])
+                for vectors in self._vectors.values():
+                    vectors.remove([row.number for row in former])
 
     def embed_missing_vectors(
         self, entries: Sequence[SearchEntry], *, at_most: int | None = None
@@ -557,24 +357,39 @@ class Ranker:
         Takes about a second per hundred short entries. Raises a ModelError when the embedder fails;
         earlier vectors are kept. Those of other embedders are deleted.
         """
-        if self._embedder is None:
+        if (embedder := self._embedder) is None:
             return 0
+        other = _find_multilingual_embedder(embedder)
         with self._lock:
-            self._index.drop_other_vectors((self._embedder.name, _words_name(self._embedder)))
+            names = [embedder.name, _words_name(embedder), *([other.name] if other else ())]
+            self._index.drop_other_vectors(names)
         missing = self._find_unembedded(clean_and_fingerprint_entries(entries).values())
         now = missing if at_most is None else missing[:at_most]
         for start in range(0, len(now), EMBEDDING_BATCH):
-            part = now[start : start + EMBEDDING_BATCH]
-            self._embed_part(
-                self._embedder,
-                [entry.fingerprint for entry in part],
-                list(map(render_embedding_text, part)),
-            )
+            part = {entry.fingerprint: entry for entry in now[start : start + EMBEDDING_BATCH]}
+            with self._lock:
+                known = self._read_fingerprints_by(embedder)
+            self._embed_part(embedder, [each for key, each in part.items() if key not in known])
+            if other is not None and self._needs_every_language(embedder, other, [*part]):
+                self._embed_part(other, [*part.values()])
         return len(missing) - len(now)
 
-    def _embed_part(
-        self, embedder: Embedder, fingerprints: Sequence[str], texts: Sequence[str]
-    ) -> None:
+    def _needs_every_language(
+        self, embedder: Embedder, other: Embedder, fingerprints: Collection[str]
+    ) -> bool:
+        """Whether the entries need vectors by the multilingual embedder too: one of these is in a
+        language that the other does not read, as an earlier one or a question was.
+        """
+        with self._lock:
+            if self._is_asked_in_unread_language or self._index.has_vectors(other.name):
+                return True
+            own = self._index.read_vectors_by_fingerprint(embedder.name, fingerprints)
+        vectors = stack_quantized_vectors([*own.values()]) if own else ()
+        return not all(are_texts_read(vectors, embed_calibration_texts(embedder)))
+
+    def _embed_part(self, embedder: Embedder, entries: Sequence[SearchEntry]) -> None:
+        fingerprints = [entry.fingerprint for entry in entries]
+        texts = list(map(render_embedding_text, entries))
         words: dict[str, bytes] = {}
         if self._compares_words and isinstance(embedder, WordEmbedder):
             found = embedder.embed_texts_and_words(texts)
@@ -587,12 +402,12 @@ class Ranker:
             is_current = self._version == self._index.read_change_marker()
             self._index.save_vectors(_words_name(embedder), words)
             self._index.save_vectors(embedder.name, kept)
-            if is_current and embedder is self._embedder:
+            if is_current and self._embedder is not None:
                 self._version = self._index.read_change_marker()
-                if self._vectors is not None and len(self._vectors):
-                    self._vectors.add(self._columns, kept)
+                if len(self._vectors.get(embedder.name, ())):
+                    self._vectors[embedder.name].add(self._columns, kept)
                 else:
-                    self._vectors = None
+                    self._vectors.pop(embedder.name, None)
 
     @property
     def entry_count(self) -> int:
@@ -615,15 +430,41 @@ class Ranker:
             self._refresh()
             self._load_vectors(embedder)
 
+    def preload_multilingual_model(self) -> None:
+        """Load the model for other languages where entries have vectors by it: the first question
+        in one would wait a second for it. Raises a ModelError, StoreError.
+        """
+        other = _find_multilingual_embedder(self._embedder)
+        if other is not None:
+            with self._lock:
+                is_used = self._index.has_vectors(other.name)
+            if is_used:
+                embed_calibration_texts(other, reads_every_language=True)
+
     def read_embedded_fingerprints(self) -> frozenset[str]:
         """Return the fingerprints of all entries that have a vector."""
-        if self._embedder is None:
+        if (embedder := self._embedder) is None:
             return frozenset()
         with self._lock:
-            found = self._index.read_embedded_fingerprints(self._embedder.name)
-            if self._compares_words and isinstance(self._embedder, WordEmbedder):
-                found &= self._index.read_embedded_fingerprints(_words_name(self._embedder))
+            found = self._read_fingerprints_by(embedder)
+            if other := _find_multilingual_embedder(embedder):
+                others = self._index.read_embedded_fingerprints(other.name)
+                if others or self._is_asked_in_unread_language:
+                    found &= others
             return found
+
+    def _read_fingerprints_by(self, embedder: Embedder) -> frozenset[str]:
+        found = self._index.read_embedded_fingerprints(embedder.name)
+        if self._compares_words and isinstance(embedder, WordEmbedder):
+            found &= self._index.read_embedded_fingerprints(_words_name(embedder))
+        return found
+
+    @property
+    def lacks_vectors_for_question(self) -> bool:
+        """Whether a question came in a language for which there are no vectors yet: the next
+        `embed_missing_vectors` makes them.
+        """
+        return self._is_asked_in_unread_language and not self.read_embedded_fingerprints()
 
     def _find_unembedded(self, entries: Iterable[SearchEntry]) -> list[SearchEntry]:
         """Return the entries without a vector, each fingerprint once."""
@@ -782,7 +623,7 @@ class Ranker:
         version = self._index.read_change_marker()
         if version != self._version:
             self._columns = build_entry_columns(self._index.iter_all_rows())
-            self._vectors = None
+            self._vectors.clear()
             self._clear_cached_words()
             self._version = version
 
@@ -804,20 +645,41 @@ class Ranker:
     def _measure_similarity(
         self, query: str, lexical: Mapping[int, float], excluded: Collection[int]
     ) -> EmbeddingSimilarities:
-        if self._embedder is None:
+        if (embedder := self._embedder) is None:
             return EmbeddingSimilarities({}, {})
         try:
-            vectors = self._load_vectors(self._embedder)
-            if not len(vectors):
-                return EmbeddingSimilarities({}, {})
+            vectors = self._load_vectors(embedder)
             asked = query[:MAX_EMBEDDED_QUERY_CHARS]
-            (vector,) = self._embedder.embed([asked])
+            (vector,) = embedder.embed([asked]) if self._columns.entry_count else (b"",)
+            if not vectors.reads(vector):
+                self._is_asked_in_unread_language = True
+                return self._measure_in_every_language(embedder, asked, lexical, excluded)
             found = vectors.measure_similarity(vector, lexical, excluded)
-            if self._compares_words and isinstance(self._embedder, WordEmbedder):
-                return self._compare_words(self._embedder, asked, found)
+            if self._compares_words and isinstance(embedder, WordEmbedder) and found.cosines:
+                found = self._compare_words(embedder, asked, found)
+            if vectors.has_unread:
+                rest = self._measure_in_every_language(embedder, asked, lexical, excluded)
+                found = add_entries_not_compared(found, rest, vectors)
         except ModelError:
             return EmbeddingSimilarities({}, {})
         return found
+
+    def _measure_in_every_language(
+        self,
+        embedder: Embedder,
+        query: str,
+        lexical: Mapping[int, float],
+        excluded: Collection[int],
+    ) -> EmbeddingSimilarities:
+        """The similarity by the multilingual embedder, of the entries that have a vector by it."""
+        other = _find_multilingual_embedder(embedder)
+        if other is None or not (
+            other.name in self._vectors or self._index.has_vectors(other.name)
+        ):
+            return EmbeddingSimilarities({}, {})
+        vectors = self._load_vectors(other)
+        (vector,) = other.embed([query])
+        return vectors.measure_similarity(vector, lexical, excluded)
 
     def _compare_words(
         self, embedder: WordEmbedder, query: str, found: EmbeddingSimilarities
@@ -856,18 +718,19 @@ class Ranker:
         return found
 
     def _load_vectors(self, embedder: Embedder) -> InMemoryEntryVectors:
-        if self._vectors is None:
+        is_first = embedder is self._embedder
+        if is_first and embedder.name not in self._vectors:
             with self._preloading:
                 if self._preloaded is not None and self._preloaded[0] == self._version:
-                    self._vectors = self._preloaded[1]
+                    self._vectors[embedder.name] = self._preloaded[1]
                 self._preloaded = None
-        if self._vectors is None:
-            self._vectors = InMemoryEntryVectors(
+        if embedder.name not in self._vectors:
+            self._vectors[embedder.name] = InMemoryEntryVectors(
                 self._columns,
                 self._index.iter_all_vectors(embedder.name),
-                embed_calibration_texts(embedder),
+                embed_calibration_texts(embedder, reads_every_language=not is_first),
             )
-        return self._vectors
+        return self._vectors[embedder.name]
 
     def _preload_vectors(self, embedder: Embedder) -> None:
         """Read the vectors for the next search by meaning, which waits for it; searches by words go
@@ -876,7 +739,7 @@ class Ranker:
         with self._lock:
             self._refresh()
             columns, version = self._columns, self._version
-            if self._vectors is not None or self._index.is_in_memory_copy:
+            if embedder.name in self._vectors or self._index.is_in_memory_copy:
                 return
         # Never within the lock: a search by meaning holds it while it waits.
         with self._preloading, closing(WordIndex(self._path)) as index:
@@ -886,6 +749,12 @@ class Ranker:
                     version,
                     InMemoryEntryVectors(columns, vectors, embed_calibration_texts(embedder)),
                 )
+
+
+def _find_multilingual_embedder(embedder: Embedder | None) -> Embedder | None:
+    if isinstance(embedder, PartialEmbedder):
+        return embedder.get_multilingual_embedder()
+    return None
 
 
 def _words_name(embedder: Embedder) -> str:

@@ -185,6 +185,12 @@ class SessionIndex:
         for ranker in rankers:
             ranker.enable_embeddings(embedder)
 
+    def preload_multilingual_model(self, project: str) -> None:
+        """Load the model for other languages where turns of this project have vectors by it. Raises
+        ModelError, StoreError.
+        """
+        self._open_ranker(project).preload_multilingual_model()
+
     def _open_ranker(self, project: str) -> Ranker:
         def open_ranker() -> Ranker:
             name = hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -336,6 +342,12 @@ class SessionIndex:
             while ranker.embed_missing_vectors(entries, at_most=EMBEDDING_BATCH):
                 if should_stop() or time.monotonic() > deadline:
                     return
+
+    def lacks_vectors_for_question(self, project: str) -> bool:
+        """Whether a question came in a language for which the turns of this project have no vectors
+        yet: the next `embed_missing_passages` makes them.
+        """
+        return self._open_ranker(project).lacks_vectors_for_question
 
     def _remove(self, id: str) -> None:
         row = self._database.execute(

