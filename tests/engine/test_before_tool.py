@@ -307,6 +307,57 @@ async def test_calls_that_cannot_work_are_known_by_the_word_their_error_names(
     await engine.close()
 
 
+MISSING = "bash: {0}: command not found"
+WRAPPED = (
+    ("pytest -q", "source .venv/bin/activate && pytest -q", "pytest tests/test_a.py", True),
+    ("ruff check", "source .venv/bin/activate && ruff check", ". .venv/bin/activate && ruff check",
+     False),
+    ("go test ./a", "export PATH=$PATH:/opt/go/bin && go test ./a", "go test ./b", True),
+    ("node a.js", "PATH=/opt/node/bin:$PATH node a.js", "PATH=/opt/node/bin:$PATH node b.js", False),
+    ("mypy src", "uv run mypy src", "cd api && mypy src | head -5", True),
+    ("black src", "uv run black src", "CI=1 black tests", True),
+    ("tox -e a", "uv run tox -e a", "timeout 60 tox -e b > out.txt", True),
+    ("psql -c x", "docker compose exec db psql -c x", "sudo -E psql -c y", True),
+    ("eslint src", "npx eslint src", "(cd web && env CI=1 eslint src)", True),
+    ("helm lint a", "mise exec -- helm lint a", "mise exec -- helm lint b", False),
+)  # fmt: skip
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_missing_program_is_missing_in_each_folder_and_behind_each_wrapper(
+    tmp_path: Path,
+) -> None:
+    """But not where the line first decides which programs are found, as the one that worked did."""
+    sessions = [
+        record(
+            tmp_path,
+            f"s{at}",
+            [(failed, MISSING.format(failed.split()[0]), True), (worked, "fine", False)],
+        )
+        for at, (failed, worked, _, _) in enumerate(WRAPPED)
+    ]
+    engine = open_home(tmp_path, *sessions)
+    session = engine.observe_session("now", project=str(tmp_path / "shop"))
+    for _, worked, asked, is_named in WRAPPED:
+        assert (worked in "".join(session.recall_for_tool_call(bash(asked)))) == is_named, asked
+    await session.close()
+    await engine.close()
+
+
+async def test_a_program_that_worked_in_a_folder_since_is_missing_no_more(tmp_path: Path) -> None:
+    """It was installed meanwhile."""
+    failed, fixed = ("ruff check", MISSING.format("ruff"), True), ("uv run ruff check", "ok", False)
+    sessions = [
+        record(tmp_path, "a", [failed, fixed], day=1),
+        record(tmp_path, "b", [("cd api && ruff check", "ok", False)], day=2),
+    ]
+    engine = open_home(tmp_path, *sessions)
+    session = engine.observe_session("now", project=str(tmp_path / "shop"))
+    assert session.recall_for_tool_call(bash("ruff check src")) == []
+    await session.close()
+    await engine.close()
+
+
 def test_an_error_is_searched_for_names_in_time_that_grows_with_its_length() -> None:
     """Many colons without a blank, as in a dump of keys, took the square of it: 3.6 s."""
     (call,) = split_invocations("cargo denied")

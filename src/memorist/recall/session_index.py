@@ -62,6 +62,7 @@ from memorist.transcript_analysis.invocation_log import (
     InvocationLog,
     InvocationLogBuilder,
     ProgramInvocation,
+    list_program_names,
     uses_rejected_argument,
 )
 
@@ -432,9 +433,9 @@ class SessionIndex:
         with self._translate_errors("read"):
             rows = self._database.execute(
                 "select mended.program, word, command, error, mended_by, at from mended "
-                "join sessions on sessions.number = session where program = ? and project = ? "
-                "and sessions.id != ? order by at desc",
-                (invocation.program, project, excluding),
+                "join sessions on sessions.number = session where program in (select value from "
+                "json_each(?)) and project = ? and sessions.id != ? order by at desc",
+                (json.dumps(list_program_names(invocation)), project, excluding),
             ).fetchall()
             found = [
                 FixedInvocation(
@@ -449,7 +450,8 @@ class SessionIndex:
             newest = found[0]
             since = self._database.execute(
                 "select program, words from worked join sessions on sessions.number = session "
-                "where program = ? and project = ? and at > ?",
+                "where (program = ?1 or substr(program, -length(?1) - 1) = ' ' || ?1) "
+                "and project = ?2 and at > ?3",
                 (newest.program, project, newest.at),
             ).fetchall()
         worked = (ProgramInvocation(row[0], tuple(row[1].split("\n"))) for row in since)

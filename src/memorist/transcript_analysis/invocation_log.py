@@ -39,7 +39,12 @@ MAX_COMMAND_WORDS = 12
 _COMMAND_LIMIT = 2_000
 _HEREDOC_START = "<<"
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
-_WRAPPERS = frozenset({"sudo", "time", "exec", "command", "nohup", "("})
+_WRAPPERS = frozenset({"sudo", "time", "exec", "command", "nohup", "env", "nice", "timeout", "("})
+_DURATION = lazy_pattern(r"[\d.]+[smhd]?")
+_PREPARATIONS = frozenset({"source", ".", "export", "eval", "conda", "nvm", "fnm", "mise"})
+"""Programs that decide which others are found by those that follow in the same line."""
+_PREPARED = "prepared"
+"""What stands in a program's name for any of them, and for a path that is set."""
 _QUOTED = r"[\"'`‘“]?([^\s\"'`’”:;,](?:[^\s\"'`’”;,]{0,198}[^\s\"'`’”:;,])?)"
 _UNUSABLE = tuple(
     lazy_pattern(pattern, re.IGNORECASE)
@@ -76,7 +81,9 @@ class ProgramInvocation(Struct, frozen=True):
     """One program of a command line with its arguments."""
 
     program: str
-    """As it is typed, after the folder it is called in and the names of variables set for it."""
+    """As it is typed, after the folder it is called in, whether the line decides first which
+    programs are found (`source .venv/bin/activate`), and the names of variables set for it.
+    """
     words: tuple[str, ...] = ()
     """Its arguments in order, without quotes."""
 
@@ -106,23 +113,42 @@ def split_invocations(command: str) -> tuple[ProgramInvocation, ...]:
     out.
     """
     found: list[ProgramInvocation] = []
-    folder = ""
+    folder = prepared = ""
     for part in split_chained_commands(command[:_COMMAND_LIMIT].split(_HEREDOC_START, 1)[0])[
         :MAX_JOINED_COMMANDS
     ]:
-        words = _split_words(part)
-        settings = [word.partition("=")[0] for word in words if _ASSIGNMENT.match(word)]
-        while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
-            words.pop(0)
+        settings, words = _split_leading_settings(_split_words(part))
         if not words:
             continue
         if words[0] == "cd":
             target = words[1] if len(words) > 1 else ""
             folder = "" if target.startswith(("/", "~", "$")) else target
             continue
-        program = " ".join(filter(None, (folder, *settings[:2], words[0])))
+        first = _PREPARED if "PATH" in settings else prepared
+        program = " ".join(filter(None, (folder, first, *settings[:2], words[0])))
         found.append(ProgramInvocation(program, tuple(words[1 : 1 + MAX_COMMAND_WORDS])))
+        if words[0] in _PREPARATIONS:
+            prepared = _PREPARED
     return tuple(found)
+
+
+def _split_leading_settings(words: list[str]) -> tuple[list[str], list[str]]:
+    """The names of the variables that a command sets for its program, and the command without them
+    and without a program that only calls another (`sudo -E`, `timeout 60`).
+    """
+    settings: list[str] = []
+    rest = [words[0].removeprefix("(") or "(", *words[1:]] if words else []
+    is_wrapped = False
+    while rest and (
+        _ASSIGNMENT.match(rest[0])
+        or rest[0] in _WRAPPERS
+        or (is_wrapped and (rest[0].startswith("-") or _DURATION.fullmatch(rest[0])))
+    ):
+        word = rest.pop(0)
+        is_wrapped = is_wrapped or word in _WRAPPERS
+        if _ASSIGNMENT.match(word):
+            settings.append(word.partition("=")[0])
+    return settings, rest
 
 
 def _split_words(part: str) -> list[str]:
@@ -159,10 +185,22 @@ def _names(named: str, word: str) -> bool:
 
 def uses_rejected_argument(invocation: ProgramInvocation, program: str, word: str) -> bool:
     """Whether a call uses what could not be used with this program."""
+    if word == program:
+        return word in list_program_names(invocation)
     bare, options = _split_arguments(invocation)
     return invocation.program == program and (
         word == _own_name(program) or word in options or f"{' '.join(bare)} ".startswith(f"{word} ")
     )
+
+
+def list_program_names(invocation: ProgramInvocation) -> tuple[str, ...]:
+    """The names under which failures of a call's program are recorded: as it is called there, and
+    by itself. A program that is not found is missing in each folder, unless the line says first
+    where programs are.
+    """
+    own = _own_name(invocation.program)
+    is_prepared = _PREPARED in invocation.program.split(" ")
+    return (invocation.program,) if is_prepared or "/" in own else (invocation.program, own)
 
 
 def _own_name(program: str) -> str:
@@ -225,7 +263,7 @@ class InvocationLog:
                 continue
             self.mended.append(
                 FixedInvocation(
-                    program=failure.invocation.program,
+                    program=_get_failing_program(failure),
                     word=failure.word,
                     command=failure.command,
                     error=failure.error,
@@ -263,8 +301,14 @@ class InvocationLogBuilder:
         return message
 
 
+def _get_failing_program(failure: _OpenFailure) -> str:
+    """Where the program itself is missing, its name alone."""
+    names = list_program_names(failure.invocation)
+    return failure.word if failure.word in names else failure.invocation.program
+
+
 def _is_instead(failure: _OpenFailure, invocation: ProgramInvocation) -> bool:
-    if uses_rejected_argument(invocation, failure.invocation.program, failure.word):
+    if uses_rejected_argument(invocation, _get_failing_program(failure), failure.word):
         return False
     wanted = failure.invocation.parts
     return len(wanted & invocation.parts) >= MIN_SHARED_WORD_SHARE * len(wanted)
