@@ -121,6 +121,33 @@ def test_a_renamed_file_is_followed(shop: Path) -> None:
     assert check()["stale"] == []
 
 
+def test_a_file_that_git_leaves_out_here_is_not_gone(shop: Path, tmp_path: Path) -> None:
+    """In a clone whose submodules were not fetched, and beyond a sparse checkout, each memory of a
+    file there was reported as stale; one that is deleted in the submodule itself still is.
+    """
+    parts = tmp_path / "parts"
+    (parts / "lib").mkdir(parents=True)
+    (parts / "lib" / "core.c").write_text("int a;\n")
+    git("init", "-q", str(parts))
+    git("-C", str(parts), "add", ".")
+    git("-C", str(parts), "commit", "-qm", "a")
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(parts), "vendor")
+    git("commit", "-qm", "b")
+    memorist("memory", "add", "vendor/lib/core.c has our patch.", "--name", "patch")
+    memorist("memory", "add", "The till opens by src/till.py.", "--name", "till")
+
+    git("submodule", "deinit", "-q", "-f", "vendor")
+    git("sparse-checkout", "set", "--no-cone", "/*", "!/src/till.py")
+    assert not (shop / "src" / "till.py").exists()
+    assert check()["stale"] == []
+
+    git("sparse-checkout", "disable")
+    git("-c", "protocol.file.allow=always", "submodule", "update", "-q", "--init")
+    (shop / "vendor" / "lib" / "core.c").unlink()
+    (stale,) = check()["stale"]
+    assert stale["gone"] == ["vendor/lib/core.c"]
+
+
 def test_old_memories_without_anchors_are_as_they_were(shop: Path) -> None:
     """A memory that was written without anchors raises no question, whatever changes."""
     memorist("memory", "add", "Be brief.", "--name", "brief")

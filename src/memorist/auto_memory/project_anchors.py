@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import struct
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -39,8 +40,9 @@ MAX_FILE_BYTES = 2_000_000
 """Largest file that is read for its digest; a larger one is no anchor."""
 MAX_INDEX_BYTES = 20_000_000
 """Largest index of Git that is read: about 200,000 files."""
+SUBMODULE_MODE = 0o160000
 UNREADABLE = "?"
-"""Stands for the digest of a file that is there and cannot be read."""
+"""Stands for the digest of a file that is there and cannot be read, or that Git leaves out here."""
 
 
 class _PackageScripts(Struct):
@@ -58,6 +60,8 @@ class ProjectAnchorChecker:
         """Digests by path, each with the modification time and the size that it was read at."""
         self._tracked: tuple[int, dict[str, str]] = (0, {})
         """Git's index: its modification time, and the blob of each path."""
+        self._left_out: frozenset[str] = frozenset()
+        """Files that a sparse checkout leaves out, and the folders of submodules."""
 
     def make_relative_to_project(self, path: str) -> str:
         """The path from the project's root of a file that is named from there or from the root of
@@ -145,12 +149,22 @@ class ProjectAnchorChecker:
                 return UNREADABLE
             data = read_regular_file(self._root / path)
         except (FileNotFoundError, NotADirectoryError):
-            return ""
+            return UNREADABLE if self._is_not_checked_out(path) else ""
         except (OSError, ValueError):
             return UNREADABLE
         digest = _digest_blob(data)
         self._digests[path] = facts.st_mtime_ns, facts.st_size, digest
         return digest
+
+    def _is_not_checked_out(self, path: str) -> bool:
+        """Whether Git knows a file that it leaves out here: beyond a sparse checkout, or in a
+        submodule that was not fetched.
+        """
+        self._read_index()
+        names = map(str, (PurePosixPath(path), *PurePosixPath(path).parents))
+        return self._root is not None and any(
+            name in self._left_out and not (self._root / name / ".git").exists() for name in names
+        )
 
     def _digest_command(self, command: str) -> str:
         """The digest of what a command is defined as; empty where it is not defined."""
@@ -182,7 +196,9 @@ class ProjectAnchorChecker:
                 if facts.st_size > MAX_INDEX_BYTES:
                     return {}
                 if self._tracked[0] != facts.st_mtime_ns:
-                    self._tracked = (facts.st_mtime_ns, _list_blobs(repository.open_index()))
+                    index = repository.open_index()
+                    self._tracked = (facts.st_mtime_ns, _list_blobs(index))
+                    self._left_out = _list_left_out(index)
         except _index_errors():
             return {}
         return self._tracked[1]
@@ -200,6 +216,16 @@ def _list_blobs(index: Index) -> dict[str, str]:
         for path, entry in index.items()
         if hasattr(entry, "sha")
     }
+
+
+def _list_left_out(index: Index) -> frozenset[str]:
+    return frozenset(
+        path.decode("utf-8", "surrogateescape").rstrip("/")
+        for path, entry in index.items()
+        if (mode := getattr(entry, "mode", 0)) == SUBMODULE_MODE
+        or stat.S_ISDIR(mode)
+        or getattr(entry, "skip_worktree", False)
+    )
 
 
 def _digest_blob(data: bytes) -> str:
