@@ -330,3 +330,40 @@ async def test_a_rule_that_stands_in_the_queue_alone_is_kept(tmp_path: Path) -> 
     )
     kept = [path.read_text("utf-8") for path in (tmp_path / "out").rglob("memory/*.md")]
     assert any("never amend commits" in text for text in kept)
+
+
+@pytest.mark.covers("CP-12")
+async def test_a_replay_compacts_when_all_parallel_results_are_in(tmp_path: Path) -> None:
+    """A live session sends no request between them: 200 results larger than the window together are
+    one compaction, not one for each.
+    """
+    path = claude_session(tmp_path / "s.jsonl", 1)
+    head = json.loads(path.read_text("utf-8").splitlines()[-1])
+    records: list[str] = []
+
+    def add(kind: str, content: list[dict[str, Any]]) -> None:
+        uuid = f"10000000-0000-4000-8000-{len(records):012d}"
+        message: dict[str, Any] = {"role": kind, "content": content}
+        if kind == "assistant":
+            message |= {"id": "msg_all", "model": "claude-opus-4-6"}
+        parent = json.loads(records[-1])["uuid"] if records else head["uuid"]
+        records.append(
+            json.dumps(
+                {**head, "type": kind, "uuid": uuid, "parentUuid": parent, "message": message}
+            )
+        )
+
+    add("user", [{"type": "text", "text": "Read all of them."}])
+    for number in range(200):
+        use = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"n": number}}
+        add("assistant", [use])
+    for number in range(200):
+        text = f"part {number} " + "abc " * 400
+        add("user", [{"type": "tool_result", "tool_use_id": f"t{number}", "content": text}])
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n".join(records) + "\n")
+    made = await replay_files_to_report(
+        [path], ReplayOptions(out=tmp_path / "out", settings=Settings(), window=60_000)
+    )
+
+    assert len(made.record.sessions[0].compactions) == 1

@@ -8,6 +8,7 @@ from memorist.compaction.compaction_input import CompactionInput, CompactionOutc
 from memorist.compaction.compaction_thresholds import CompactionThresholds
 from memorist.compaction.compactor import NO_USAGE
 from memorist.core.messages import Message, Origin
+from memorist.core.tool_pairs import starts_reply
 from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.session_log import LogEntry, SessionLog
 from memorist.errors import NothingToDo, StoreError
@@ -34,6 +35,9 @@ class ReplayedSession:
         self._on_close = on_close
         self.limits: CompactionThresholds | None = None
         """When memorist compacts by itself; None leaves compaction to the recorded agent."""
+        self._newest_reply: Message | None = None
+        self._waiting: set[str] = set()
+        """Ids of the calls of the newest reply that have no result yet."""
         self._recalled: list[RecalledText] = []
         self.price: ModelPrice | None = None
         """Price of the recorded model; None when unknown."""
@@ -70,9 +74,11 @@ class ReplayedSession:
 
     async def _compact_if_due(self, entry: LogEntry, limits: CompactionThresholds) -> None:
         """Compact where a live session would have: before the request that this message is part
-        of.
+        of. It is sent when all calls of a reply have their results.
         """
         if not isinstance(entry, Message):
+            return
+        if self._waits_for_results(entry):
             return
         now = entry.timestamp or 0.0
         if entry.origin is Origin.MODEL:
@@ -91,6 +97,17 @@ class ReplayedSession:
                 )
             )
             self._apply_compaction(done)
+
+    def _waits_for_results(self, entry: Message) -> bool:
+        """Whether other calls of the newest reply still have no result after this message."""
+        if entry.role == "assistant":
+            if starts_reply(entry, self._newest_reply):
+                self._waiting.clear()
+            self._newest_reply = entry
+            self._waiting.update(use.id for use in entry.tool_uses)
+            return False
+        self._waiting.difference_update(result.tool_use_id for result in entry.tool_results)
+        return bool(entry.tool_results and self._waiting)
 
     def _apply_compaction(self, done: CompactionOutcome) -> None:
         if done.result is None:
