@@ -14,6 +14,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import list_probable
 EXPLAINED = (
     "don't stub the mail server in these tests, we shipped two broken templates that way",
     "no, don't stub the mail server. we shipped two broken templates that way",
+    "don't mock the database. we shipped a broken migration that way",
     "don't squash release branches - the auditors read the single commits",
     "please don't add polling loops because the battery team measures every wakeup",
     "we lost the signing key once, so never store it in the repository",
@@ -51,6 +52,7 @@ def test_ban_with_its_reason_waits_with_the_reason(typed: str) -> None:
         "don't deploy yet, the migration is running",
         "don't use a map in this function, it allocates too much",
         "don't move the menu. i want it on the left",
+        "Don't touch the header.",
         "don't show the tooltip, it covers the text",
         "the list is empty, don't show it",
         "the user is logged out, never gets the mail",

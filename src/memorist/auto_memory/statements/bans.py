@@ -88,6 +88,8 @@ _ONE_THING = lazy_pattern(
 """Names one thing in sight, as a task does."""
 _LEANS = lazy_pattern(r"\s+(?:it|them)\b", re.IGNORECASE)
 """Forbids what only the sentence before names."""
+_ENDS_WITH_THING = lazy_pattern(r"\s+the [\w-]+\W*$", re.IGNORECASE)
+"""Says no more of what is forbidden than one thing."""
 _LOOKS = lazy_pattern(
     r"\b(?:show|display|hide|put|place|cent(?:er|re)|align|render|animate|draw|move|load|scroll|make the|zeige?|blende?|platziere?|setze?|affiche|cache|place|mets|dessine|muestres|ocultes|pongas|mostre|esconda|coloque|ponha|показывай\w*|скрывай\w*|ставь|рисуй)\b|显示|隐藏|放在|展示|表示し|置か|보여|표시|배치",
     re.IGNORECASE,
@@ -115,7 +117,9 @@ def classify_ban(sentence: ProseSentence) -> Ban | None:
     is_explained = _holds_reason(masked, found.end()) or any(
         _is_reason(mask_quotations(each)) for each in (sentence.after, sentence.before)
     )
-    return "explained" if is_explained else "bare"
+    if is_explained:
+        return "explained"
+    return None if _ENDS_WITH_THING.match(masked, found.end()) else "bare"
 
 
 def _begins_with_general_word(order: str) -> bool:

@@ -227,7 +227,6 @@ def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
     return (
         find_statement_in_sentence(sentence) is not None
         or classify_plain_fact(sentence) is not None
-        or classify_ban(sentence) is not None
         or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
 
