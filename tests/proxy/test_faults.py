@@ -211,7 +211,9 @@ def test_a_request_that_the_provider_refuses_as_too_long_is_sent_once_more_small
         answer.body["error"]["message"].startswith("prompt is too long")
         for answer in (second, third)
     )
-    assert len(server.received) == 4
+    sizes = [len(each.raw) for each in server.received]
+    assert len(sizes) == 5
+    assert sizes[3] < sizes[2], "the long reply that had stayed is cut"
 
 
 @pytest.mark.covers("IN-3", "CP-15")
