@@ -187,6 +187,23 @@ def test_the_reminder_of_plan_mode_stands_until_a_plan_is_approved(
     assert planning in [message.text for message in apart.rest.messages]
 
 
+@pytest.mark.covers("CP-8")
+@pytest.mark.parametrize("mode", ["Plan mode is active.", "Plan mode still active (see above)."])
+def test_what_stands_beside_the_reminder_of_plan_mode_stays(mode: str) -> None:
+    """A client that joins the parts of a message to one text sends the user's words with it."""
+    planning = f"<system-reminder>\n{mode} Change nothing.\n</system-reminder>"
+    history = History().user(f"{planning}\nAdd a marigold filter.")
+    history.user(f"And keep the API.\n{planning}").calls(("p", "ExitPlanMode"))
+    answer = ToolResult("p", (TextBlock("as said"),))
+    history.messages.append(Message(id="answer", role="user", blocks=(answer,), origin=Origin.TOOL))
+    apart = split_preamble(measure_conversation(history.user("Go on.").messages), 20_000)
+
+    shown = "\n".join(each.text for each in (*apart.preamble, *apart.rest.messages))
+    assert "Add a marigold filter." in shown
+    assert "And keep the API." in shown
+    assert "Change nothing." not in shown
+
+
 def test_instructions_in_the_middle_stay_within_their_part() -> None:
     """A host that gives the time before each question: the newest stay, a text that comes again
     once, and no compaction makes what they take grow. None comes between a call and its result.

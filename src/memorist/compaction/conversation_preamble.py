@@ -27,7 +27,7 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.oldest_rounds import MARKER_ID
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock, ToolResult, UnknownBlock
+from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, UnknownBlock
 from memorist.core.token_count import (
     estimate_message_tokens,
     estimate_messages_tokens,
@@ -64,8 +64,12 @@ STATE_TAG = lazy_pattern(
 """
 
 
-_PLAN_MODE = lazy_pattern(r"<system-reminder>\s*Plan mode (?:is|still) active\b", re.IGNORECASE)
-"""Begins what Claude Code adds while the agent may only plan."""
+_PLAN_MODE = lazy_pattern(
+    r"<system-reminder>\s*Plan mode (?:is|still) active\b(?:(?!</?system-reminder>).)*"
+    r"</system-reminder>\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What Claude Code adds while the agent may only plan, by itself or in one text with others."""
 
 
 class PreambleAndRest(Struct, frozen=True, kw_only=True):
@@ -165,13 +169,8 @@ def _drop_plan_mode(conversation: MeasuredConversation) -> MeasuredConversation:
     )
     kept: list[tuple[Message, int]] = []
     for index, (message, size) in enumerate(zip(messages, conversation.sizes, strict=True)):
-        blocks = tuple(
-            block
-            for block in message.blocks
-            if index > approved
-            or not (isinstance(block, TextBlock) and _PLAN_MODE.match(block.text))
-        )
-        if len(blocks) == len(message.blocks):
+        blocks = message.blocks if index > approved else _drop_plan_mode_texts(message.blocks)
+        if blocks == message.blocks:
             kept.append((message, size))
         elif blocks:
             less = replace(message, blocks=blocks)
@@ -181,6 +180,17 @@ def _drop_plan_mode(conversation: MeasuredConversation) -> MeasuredConversation:
         messages=tuple(message for message, _ in kept),
         sizes=tuple(size for _, size in kept),
     )
+
+
+def _drop_plan_mode_texts(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    found = []
+    for block in blocks:
+        less = _PLAN_MODE.sub("", block.text) if isinstance(block, TextBlock) else ""
+        if not isinstance(block, TextBlock) or less == block.text:
+            found.append(block)
+        elif less.strip():
+            found.append(replace(block, text=less))
+    return tuple(found)
 
 
 def _estimate_talk(rest: Sequence[Message], limit: int, factor: float) -> int:
