@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from memorist.core.json_decoding import convert_value
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Block, Message
 from memorist.safety.secrets import CLEAN, redact, redact_id_keeping_ids_distinct
@@ -60,7 +61,7 @@ def redact_message(message: Message) -> Message:
     clean = redact_json(plain)
     if clean is plain:
         return message
-    return replace(message, blocks=msgspec.convert(clean, tuple[Block, ...]))
+    return replace(message, blocks=convert_value(clean, tuple[Block, ...]))
 
 
 def _redact_value(value: object, *, named: bool = False, level: int = 0) -> object:
