@@ -256,6 +256,32 @@ async def test_words_that_the_user_changed_or_took_back_stay_away(
     assert ("Wish 1 holds" in shown) is (change != "first")
 
 
+@pytest.mark.covers("CP-16")
+async def test_words_that_a_host_drops_in_two_requests_come_back_with_its_summary(
+    tmp_path: Path,
+) -> None:
+    """A client whose request for a summary is too long sends less and less until one is answered:
+    what the first of them left out was in no later summary.
+    """
+    host = Host(lambda request: Say(text=LONG))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for turn in range(4):
+            await host.turn(session, f"Wish {turn} holds.")
+        request = {"model": MODEL, "max_tokens": 1_000, "system": "You help."}
+        asked = {"role": "user", "content": "Sum it up."}
+        for left_out in (2, 4):
+            await session.prepare({**request, "messages": [*host.messages[left_out:], asked]})
+        host.prefix = PrefixChecker()
+        host.messages = []
+        await host.turn(session, "This session is being continued from a previous conversation.")
+        for turn in range(24):
+            await host.turn(session, f"Later wish {turn}.")
+
+    assert host.compactions()
+    assert [turn for turn in range(4) if f"Wish {turn} holds" in str(host.sent[-1])] == [0, 1, 2, 3]
+
+
 @pytest.mark.covers("CP-3", "CP-15")
 async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) -> None:
     """The official SDK against a server that is as strict as the real one about pairs and its

@@ -188,9 +188,7 @@ class Compactor(SessionExtension):
         """Requests of the attempt under way, recorded with what becomes of their summary."""
         self._user_texts: list[str] = []
         self._dropped_texts: list[str] = []
-        """What the host's newest history left out, until it shows a summary or the model
-        answers.
-        """
+        """What the host left out since the model answered, until the host shows a summary."""
         self._last_message: Message | None = None
         self._last_reply: float | None = None
         self._calls = 0
@@ -225,7 +223,7 @@ class Compactor(SessionExtension):
         if any(message.origin is Origin.SUMMARY for message in messages):
             return
         left = set(map(get_typed_text, messages))
-        self._dropped_texts = [each for each in self._user_texts if each not in left]
+        self._dropped_texts += [each for each in self._user_texts if each not in left]
         self._user_texts = [each for each in self._user_texts if each in left]
 
     def on_rollback(self, removed: Iterable[Message]) -> None:
