@@ -61,15 +61,18 @@ async def test_of_single_questions_that_nobody_named_the_newest_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that asks thousands filled the home with a session each. What goes on, and what has
-    a name, stays however old it is, and so does what was learned.
+    a name, stays however old it is, and so does what was learned; also a name that begins as the
+    ids do that are made.
     """
     monkeypatch.setattr("memorist.store.session_removal.MAX_SINGLE_QUESTIONS", 3)
+    talk, rule = f"sdk-{'a' * 32}", f"proxy-{'b' * 16}"
+    single = [f"sdk-{number * 16:032x}" for number in (1, 2, 3, 4, 16)]
+    names = ["named", "sdk-migration-00", "proxy-review"]
     asked = [
-        ("named", ["Where is the marigold?"]),
-        ("sdk-talk", ["Where is the primrose?", "And the oxlip?"]),
-        ("proxy-rule", ["From now on always use pnpm, never npm."]),
-        *((f"sdk-{number}", ["Which number is it?"]) for number in range(4)),
-        ("sdk-last00", ["Which number is it?"]),
+        *((name, ["Where is the marigold?"]) for name in names),
+        (talk, ["Where is the primrose?", "And the oxlip?"]),
+        (rule, ["From now on always use pnpm, never npm."]),
+        *((id, ["Which number is it?"]) for id in single),
     ]
     async with Memorist(home=tmp_path) as engine:
         for id, texts in asked:
@@ -86,5 +89,5 @@ async def test_of_single_questions_that_nobody_named_the_newest_are_kept(
         kept = {path.parent.name for path in tmp_path.glob("projects/*/*/transcript.jsonl")}
         known = str([head.description for head in engine.memory("/srv/shop").headers()])
 
-    assert kept == {"named", "sdk-talk", "sdk-2", "sdk-3", "sdk-last00"}
+    assert kept == {*names, talk, *single[2:]}
     assert "pnpm" in known

@@ -102,7 +102,7 @@ from memorist.session_memory.session_notes import SessionMemory, load_notes_prom
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import CachingSkillDiscovery, find_skill_base_folders
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import UNNAMED_SESSION_PREFIXES, SessionLayout, make_folder_name
+from memorist.store.home_layout import SessionLayout, is_unnamed_session, make_folder_name
 from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.session_memory_mode import (
     disable_memory_and_erase_first_words,
@@ -320,7 +320,7 @@ class Memorist(NotPicklable):
         """Once in some 256 conversations without a name, whose ids are random, keep those of one
         question at their bound: a program that asks thousands would fill the home.
         """
-        if session.startswith(UNNAMED_SESSION_PREFIXES) and session.endswith("00"):
+        if is_unnamed_session(session) and session.endswith("00"):
             with contextlib.suppress(StoreError):  # the next one tries again
                 await asyncio.to_thread(remove_old_single_questions, self.layout)
 

@@ -72,8 +72,9 @@ def make_portable_folder_name(text: str) -> str:
 
 UNNAMED_SESSION_PREFIXES = ("proxy-", "sdk-")
 """How the ids of conversations begin that nobody named: those of the proxy, and of the plugs for
-SDKs.
+SDKs. Behind it are random hexadecimal digits.
 """
+_UNNAMED_SESSION = re.compile(rf"(?:{'|'.join(UNNAMED_SESSION_PREFIXES)})[0-9a-f]{{16,32}}")
 BESIDE_HOOKS = "-proxy"
 """Ends the name of the session in which the proxy compacts what the hooks keep."""
 
@@ -194,6 +195,11 @@ class Layout:
         return MemoryLayout(
             chosen, self.projects / make_folder_name(str(chosen)) / "memory-state", chosen=True
         )
+
+
+def is_unnamed_session(id: str) -> bool:
+    """Whether an id was made for a conversation that nobody named; not one like `sdk-review`."""
+    return _UNNAMED_SESSION.fullmatch(id) is not None
 
 
 def is_session_folder(layout: Layout, folder: Path) -> bool:

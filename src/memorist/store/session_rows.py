@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from memorist.store.home_layout import UNNAMED_SESSION_PREFIXES
+from memorist.store.home_layout import is_unnamed_session
 from memorist.store.sqlite_database import convert_sqlite_errors, transaction
 
 _NOT_READ = "the sessions cannot be read from the database"
@@ -62,14 +62,9 @@ def list_sessions_newest_first(database: sqlite3.Connection) -> list[tuple[str, 
 
 def list_old_unnamed_sessions(database: sqlite3.Connection, newest: int) -> list[tuple[str, str]]:
     """Id and folder of the sessions that nobody named, but for the newest. Raises StoreError."""
-    of_proxy, of_sdk = (f"{prefix}%" for prefix in UNNAMED_SESSION_PREFIXES)
-    with convert_sqlite_errors(_NOT_READ):
-        rows = database.execute(
-            "select id, folder from sessions where id like ? or id like ? "
-            "order by updated desc limit -1 offset ?",
-            (of_proxy, of_sdk, newest),
-        ).fetchall()
-    return [(row["id"], row["folder"]) for row in rows]
+    rows = list_sessions_newest_first(database)
+    unnamed = [(id, folder) for id, _, folder, _ in rows if is_unnamed_session(id)]
+    return unnamed[newest:]
 
 
 def delete_session_rows(database: sqlite3.Connection, ids: Sequence[str]) -> None:
