@@ -47,7 +47,7 @@ def test_a_word_in_the_place_of_a_password_is_one(line: str) -> None:
     [
         "mein Passwort ist {}, damit kommst du rein", "Benutzer anna, Kennwort {}", "user anna password {}", "`a senha do admin é {}` failed", "(“le mot de passe du serveur c'est {}”)",
         "what's the wifi password again? - {}", "anna: pw?\nben: sure: {}", "Q: what's the admin password?\nA: {}", "Passwort für die Tests?\n- ja, {}",
-        "log in as anna / {}", "set -gx OPENSEARCH_PASS {}", "environment {{ NEXUS_PASSWORD = '{}' }}", '[smtp]\nuser = "noreply"\npass = "{}"',
+        "log in as anna / {}", "credentials: anna/{}. then restart", "log in with anna:{} and look", "set -gx OPENSEARCH_PASS {}", "environment {{ NEXUS_PASSWORD = '{}' }}", '[smtp]\nuser = "noreply"\npass = "{}"',
         "always use spring.datasource.password={} here", "Remember: [corp]\nusername = build\npassword = {}",
     ],
 )  # fmt: skip
@@ -65,6 +65,7 @@ def test_a_word_with_digits_that_is_said_to_be_one_is_one(line: str) -> None:
         "password: required", "password: string", "    password: str\n    name: str", "  password: z.string()", "{ user: name, password: typedWord }", "connect(user=name, password=word)", "  password: hashed,\n",
         "def f(\n    user,\n    password=word\n):", "password = prompt", "Password: ********", "password: changeme", "passwort: Passwort", '"password": "Mot de passe"', '"password": "Contraseña"', "the password is wrong",
         "the password is hashed with argon2 first", "https://user:pass@example.com", "postgres://postgres:postgres@db/x", "<password>${env.PW}</password>", "password: !secret mqtt", "passwordless: true", "password: *default_pw",
+        "Sign in with google/facebook2 does not work.", "Log in as anna: dashboard2 should load", "login: anna / homepage2 is empty", "account created: anna/project2024 was the first",
         "machine api login token password here", "IDENTIFIED BY 'password'", "ALTER USER bob WITH PASSWORD 'your_password';",
     ],
 )  # fmt: skip

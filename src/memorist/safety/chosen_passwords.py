@@ -149,9 +149,15 @@ def may_be_chosen_password(value: str) -> bool:
     )
 
 
-def is_chosen_with_digits(value: str) -> bool:
-    """A word with digits that a person may have for a password."""
-    return _is_drawn(value) and may_be_chosen_password(value) and not _IDENTIFIER.match(value)
+def is_chosen_with_digits(text: str, start: int, end: int) -> bool:
+    """A word with digits that a person may have for a password, with which a sentence ends."""
+    value = text[start:end].rstrip(".:!?")
+    return (
+        _is_drawn(value)
+        and may_be_chosen_password(value)
+        and not _IDENTIFIER.match(value)
+        and _SENTENCE_END.match(text, start + len(value)) is not None
+    )
 
 
 def is_random_or_chosen_password(value: str) -> bool:

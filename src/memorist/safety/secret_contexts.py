@@ -276,9 +276,16 @@ def _is_plain_login(value: str) -> bool:
         return False
 
 
-def _is_login_password(value: str) -> bool:
-    drawn = has_password_strength(value) and count_character_kinds(value) > 2
-    return (drawn or is_chosen_with_digits(value)) and not is_reference_or_placeholder(value)
+def _login_password(pattern: re.Pattern[str], text: str, at: int) -> Iterator[SafetyFinding]:
+    """`credentials: anna / …`; a word with digits only where the sentence does not go on, as in
+    `log in with google/facebook2 fails`.
+    """
+    found = pattern.match(text, at)
+    if found is None or is_reference_or_placeholder(found[1]):
+        return
+    drawn = has_password_strength(found[1]) and count_character_kinds(found[1]) > 2
+    if drawn or is_chosen_with_digits(text, *found.span(1)):
+        yield SafetyFinding(*found.span(1), "login-password")
 
 
 def _ftp_password(text: str, at: int) -> Iterator[SafetyFinding]:
@@ -325,11 +332,11 @@ READERS: dict[str, SecretReader] = {
     "discord": partial(_each, _DISCORD, "discord-token", 1000),
     **dict.fromkeys(
         ("credential", "creds", "login", "log in ", "sign in ", "zugangsdaten", "identifiants"),
-        partial(_one, _LOGIN, "login-password", _is_login_password),
+        partial(_login_password, _LOGIN),
     ),
     **dict.fromkeys(
         ("user created", "account created", "user added", "login created"),
-        partial(_one, _CREATED, "login-password", _is_login_password),
+        partial(_login_password, _CREATED),
     ),
     "login ": partial(_one, _MAIL_LOGIN, "login-password", is_random_or_chosen_password),
     "auth plain ": partial(_one, _MAIL_PLAIN, "login-password", _is_plain_login),
