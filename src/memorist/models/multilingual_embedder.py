@@ -48,6 +48,8 @@ class MultilingualEmbedder:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.is_broken = False
+        """Whether its package cannot be loaded: each attempt would read and hash all of it."""
 
     @property
     def name(self) -> str:
@@ -55,17 +57,17 @@ class MultilingualEmbedder:
         return f"use-multilingual-3:{WEIGHTS_SHA256[:12]}"
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Vectors of 512 numbers. Raises ModelNameError where the package is missing or another
-        one, and ModelRequestRejected when the model fails.
+        """Vectors of 512 numbers. Raises ModelRequestRejected where the package is missing,
+        damaged or of another version, and when the model fails.
         """
         cut = [replace_surrogates(text[:MAX_EMBEDDED_CHARS]) for text in texts]
         with self._lock:
-            model = self._model
             try:
-                rows = model.encode(cut)
+                rows = self._model.encode(cut)
             except Exception as error:  # the package declares no exceptions of its own
+                self.is_broken = "_model" not in vars(self)
                 raise ModelRequestRejected(
-                    f"the multilingual embedding model failed ({error}); recall goes on by words"
+                    f"the multilingual embedding model failed ({error}); recall goes on without it"
                 ) from error
         return [row.astype("<f4").tobytes() for row in rows]
 
@@ -73,16 +75,13 @@ class MultilingualEmbedder:
     def _model(self) -> SentenceEncoder:
         spec = find_spec(_PACKAGE)
         if spec is None or not spec.submodule_search_locations:
-            raise ModelNameError(
-                "The multilingual embedding model is not installed; run pip install "
-                "'memorist[embed]' to have it."
-            )
+            raise ModelNameError("its package is not installed")
         folder = Path(spec.submodule_search_locations[0]) / "resources"
         for name, expected in _FILES.items():
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
                 raise ModelNameError(
-                    f"The file {name} of {_PACKAGE} is not the one memorist knows; install the "
-                    f"version that memorist[embed] pins."
+                    f"the file {name} of {_PACKAGE} is not the one memorist knows; install the "
+                    f"version that memorist[embed] pins"
                 )
         # More threads wait for each other on a busy machine.
         return import_module(_PACKAGE).USE(threads=1)

@@ -371,7 +371,10 @@ class Ranker:
                 known = self._read_fingerprints_by(embedder)
             self._embed_part(embedder, [each for key, each in part.items() if key not in known])
             if other is not None and self._needs_every_language(embedder, other, [*part]):
-                self._embed_part(other, [*part.values()])
+                try:
+                    self._embed_part(other, [*part.values()])
+                except ModelError:
+                    other = None  # English is compared all the same
         return len(missing) - len(now)
 
     def _needs_every_language(
@@ -677,8 +680,11 @@ class Ranker:
             other.name in self._vectors or self._index.has_vectors(other.name)
         ):
             return EmbeddingSimilarities({}, {})
-        vectors = self._load_vectors(other)
-        (vector,) = other.embed([query])
+        try:
+            vectors = self._load_vectors(other)
+            (vector,) = other.embed([query])
+        except ModelError:  # English is compared all the same
+            return EmbeddingSimilarities({}, {})
         return vectors.measure_similarity(vector, lexical, excluded)
 
     def _compare_words(
