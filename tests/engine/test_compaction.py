@@ -282,6 +282,29 @@ async def test_words_that_a_host_drops_in_two_requests_come_back_with_its_summar
     assert [turn for turn in range(4) if f"Wish {turn} holds" in str(host.sent[-1])] == [0, 1, 2, 3]
 
 
+async def test_a_host_that_keeps_its_first_and_newest_messages_is_written_down_once(
+    tmp_path: Path,
+) -> None:
+    """With each request it leaves another one out in the middle; the rest of its history is not
+    written anew each time.
+    """
+    messages: list[dict[str, Any]] = []
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await engine.open("s")
+        for turn in range(40):
+            messages.append({"role": "user", "content": f"Wish {turn} holds."})
+            shown = messages if turn < 10 else [*messages[:1], *messages[-18:]]
+            await session.prepare({"model": MODEL, "max_tokens": 9, "messages": shown})
+            reply = {"role": "assistant", "content": [{"type": "text", "text": "Good."}]}
+            await session.observe(reply)
+            messages.append(reply)
+            await session.end_turn()
+        written = session.layout.transcript.read_text()
+
+    assert written.count("Wish 30 holds.") == 1
+    assert "Wish 0 holds." in written
+
+
 @pytest.mark.covers("CP-3", "CP-15")
 async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) -> None:
     """The official SDK against a server that is as strict as the real one about pairs and its

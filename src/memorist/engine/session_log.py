@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import get_args
 
@@ -28,6 +28,7 @@ from memorist.context.turn_rollback import drop_rolled_back_entries, starts_turn
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_message_tokens
 from memorist.engine.callback_guards import guard_token_counter
+from memorist.engine.host_history import compute_message_digest
 from memorist.errors import StoreError, UnreadableSession
 from memorist.events import (
     Event,
@@ -119,6 +120,11 @@ def collect_messages_ignoring_compactions(entries: Iterable[TranscriptEntry]) ->
             case _:
                 pass
     return found
+
+
+def _is_same_message(one: Message, other: Message) -> bool:
+    """Whether both say the same: of equal messages, another id is left where the host drops one."""
+    return one.id == other.id or compute_message_digest(one) == compute_message_digest(other)
 
 
 def _take_newest(messages: Sequence[Message]) -> Sequence[Message]:
@@ -308,24 +314,16 @@ class SessionLog:
 
     def record_host_history(self, kept: tuple[Message, ...]) -> None:
         """Record that the host rewrote its history: of what is known these messages are still in
-        it. Where they are not the newest, as after an edit or a return to an earlier turn, they are
-        written once more.
+        it. Those before the newest, as after an edit or a return to an earlier turn, are written
+        once more; never all, as a host may leave one out with each request.
         """
-        window = self.window_messages
-        newest = window[max(0, len(window) - len(kept)) :]
-        again = [each.id for each in newest] != [each.id for each in kept] and (
-            # A host that drops the oldest with each request would have all written each time.
-            newest[-1:] != list(kept[-1:])
-            or not any(each.origin is Origin.SUMMARY for each in window)
-        )
+        pairs = zip(reversed(self.window_messages), reversed(kept), strict=False)
+        newest = sum(1 for _ in takewhile(lambda pair: _is_same_message(*pair), pairs))
+        at = len(kept) - newest
         boundary = CompactionBoundary(
-            id="",
-            line=0,
-            trigger="host",
-            kept=0 if again else len(kept),
-            replacement=kept if again else (),
+            id="", line=0, trigger="host", kept=newest, replacement=kept[:at]
         )
-        self.record_external_replacement(boundary, () if again else kept)
+        self.record_external_replacement(boundary, kept[at:])
 
     def record_external_replacement(
         self, boundary: CompactionBoundary, kept_messages: Sequence[Message] | None = None

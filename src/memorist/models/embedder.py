@@ -186,7 +186,9 @@ class MiniLmEmbedder:
         return f"all-MiniLM-L6-v2-int8:{MODEL_SHA256[:12]}:integers"
 
     def get_multilingual_embedder(self) -> MultilingualEmbedder | None:
-        """The embedder for texts in other languages than English, where it is installed and loads."""
+        """The embedder for texts in other languages than English; None where it is not installed or
+        cannot be loaded.
+        """
         other = self._multilingual
         return other if is_multilingual_embedder_installed() and not other.is_broken else None
 

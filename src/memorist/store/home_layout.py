@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from memorist.core.argument_types import check_text
+from memorist.core.lazy import lazy_pattern
 from memorist.errors import UsageError
 from memorist.safety.secrets import redact
 
@@ -74,7 +75,7 @@ UNNAMED_SESSION_PREFIXES = ("proxy-", "sdk-")
 """How the ids of conversations begin that nobody named: those of the proxy, and of the plugs for
 SDKs. Behind it are random hexadecimal digits.
 """
-_UNNAMED_SESSION = re.compile(rf"(?:{'|'.join(UNNAMED_SESSION_PREFIXES)})[0-9a-f]{{16,32}}")
+_UNNAMED_SESSION = lazy_pattern(rf"(?:{'|'.join(UNNAMED_SESSION_PREFIXES)})[0-9a-f]{{16,32}}")
 BESIDE_HOOKS = "-proxy"
 """Ends the name of the session in which the proxy compacts what the hooks keep."""
 
