@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attacks.host import Attacked
-from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.auto_memory.statements.statement_parser import find_statements, split_retraction
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
@@ -164,6 +164,40 @@ async def test_what_was_just_said_is_taken_back(tmp_path: Path, words: str) -> N
 
         host.memory.undo(next(iter(host.memory.folder.history.iter_changes())).id)
         assert len(host.memory.headers()) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept", "waiting"),
+    [
+        ("scratch that, we use pnpm", ["we use pnpm"], []),
+        ("Scratch that. No emojis please.", [], ["No emojis please."]),
+        ("forget that - never mock the database", ["never mock the database"], []),
+        ("forget that\n- always use tabs\n- never push", [], ["always use tabs", "never push"]),
+        ("忘掉这个，以后都用 pnpm", ["都用 pnpm"], []),
+        ("それは忘れて、今後は pnpm を使って", ["pnpm を使って"], []),
+        ("그거 잊어줘, 앞으로는 pnpm 써", ["pnpm 써"], []),
+    ],
+)
+def test_what_follows_a_retraction_is_read_as_if_it_stood_alone(
+    typed: str, kept: list[str], waiting: list[str]
+) -> None:
+    """Behind "forget that" a rule is kept and a wish waits, as without it."""
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=typed),)
+    )
+    found = find_statements(message)
+
+    assert [one.text for one in found if one.act != "forget"] == kept
+    assert [one.text for one in find_unconfirmed_statements(message)] == waiting
+    assert split_retraction(typed)[0]
+
+
+@pytest.mark.parametrize(
+    "typed", ["forget that -v is supported", "forget that.py", "vergiss das nicht"]
+)
+def test_what_only_begins_like_a_retraction_is_none(typed: str) -> None:
+    """A dash or a point within a word ends no sentence, and "nicht" turns it round."""
+    assert split_retraction(typed) == ("", typed)
 
 
 async def test_a_late_or_idle_retraction_deletes_nothing(tmp_path: Path) -> None:

@@ -266,9 +266,9 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         return
     if LONE_CONFIRMATION.fullmatch(text) or is_bare_choice(text):
         return
-    if (end := _find_retraction_end(text)) > 0:
-        yield "forget", "", text[:end].strip()
-        text = text[end:].lstrip(" ,;:–—-")
+    retraction, text = split_retraction(text)
+    if retraction:
+        yield "forget", "", retraction
     sentences = split_typed_sentences(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
@@ -371,16 +371,19 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
     return [(act, words, words)] if fit else []
 
 
-_CLAUSE_SIGNS = (",", ";", ":", "–", "—", "-", "，")
+_BEHIND_RETRACTION = lazy_pattern(
+    r"\s*(?:[.!]+(?=\s|\Z)|[,;:，、；：。！]|\n|[–—-]+(?=\s))\s*", re.IGNORECASE
+)
 
 
-def _find_retraction_end(text: str) -> int:
-    """Where "no wait, forget that" ends at the beginning of a message that goes on; 0 elsewhere."""
+def split_retraction(text: str) -> tuple[str, str]:
+    """What takes back the message before at the beginning of a text ("no wait, forget that"), and
+    the text behind it; nothing and the whole text where no clause or sentence ends there.
+    """
     found = _RETRACTION.match(text)
-    if found is None:
-        return 0
-    ends = found[0].rstrip().endswith((".", "!", "。", "！"))
-    return found.end() if ends or text.startswith(_CLAUSE_SIGNS, found.end()) else 0
+    said = found[0].rstrip(" \t\r\n.!。！,，") if found else ""
+    behind = _BEHIND_RETRACTION.match(text, len(said)) if said else None
+    return (said, text[behind.end() :]) if behind else ("", text)
 
 
 def _match_memory_line(text: str) -> re.Match[str] | None:

@@ -40,6 +40,7 @@ from memorist.auto_memory.statements.statement_parser import (
     has_rule_amid_description,
     list_certain_statements,
     match_first_statement_pattern,
+    split_retraction,
     split_typed_sentences,
     strip_punctuation_and_tag_question,
 )
@@ -166,25 +167,26 @@ def list_probable_statements(
     if text.startswith("!"):
         return
     certain = [quote for _, _, quote in list_certain_statements(typed)]
-    stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
     confirmed = _find_confirmed(text, reply_before, is_certain=bool(certain))
     if confirmed:
         yield "rule", confirmed, text
     if confirmed is not None:
         return
     yield from _find_request_behind_log(text)
+    _, rest = split_retraction(text)
+    stated = [line for line in rest.splitlines() if any(quote in line for quote in certain)]
     scored = [
         (each, NEVER_WAITS)
         if any(each.text in line for line in stated)
         else _score_with_its_clause(each, text)
-        for each in split_typed_sentences(text)
+        for each in split_typed_sentences(rest)
     ]
     sentences, scores = [each for each, _ in scored], [score for _, score in scored]
     done = 0
     for at, score in enumerate(scores):
         if score >= 0 and at >= done:
             first, done = _widen(sentences, scores, at)
-            quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
+            quote = _span_text(rest, sentences[first].text, sentences[done - 1].text)
             start = find_lead_in_end(sentences[first].masked)
             yield "rule", strip_punctuation_and_tag_question(quote[start:]), quote
 
