@@ -322,6 +322,26 @@ def test_always_at_the_end_is_held_in_every_language(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sentence", "is_order"),
+    [
+        ("всегда проверь, что тесты зелёные", True),
+        ("никогда не ставь пакеты глобально", True),
+        ("всегда обновляйтесь через pnpm", True),
+        ("никогда не удаляй логи", True),
+        ("всегда возвращалось null", False),
+        ("никогда не получалось запустить", False),
+        ("никогда не пользуюсь rebase", False),
+        ("всегда забываешь про тесты", False),
+        ("всегда ноль строк", False),
+        ("всегда очередь пустая", False),
+    ],
+)
+def test_russian_always_is_held_before_an_order(sentence: str, *, is_order: bool) -> None:
+    """An imperative behind it is a rule; a past tense, a second person or a noun reports."""
+    assert bool(find_statements(typed(sentence))) == is_order
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "Das passiert immer.",
