@@ -318,6 +318,9 @@ WRAPPED = (
     ("black src", "uv run black src", "CI=1 black tests", True),
     ("tox -e a", "uv run tox -e a", "timeout 60 tox -e b > out.txt", True),
     ("psql -c x", "docker compose exec db psql -c x", "sudo -E psql -c y", True),
+    ("artisan migrate", "php artisan migrate", "sudo -u www-data -E artisan migrate", True),
+    ("cargo test", "nix-shell --run cargo test", "timeout -s KILL 60 cargo test", True),
+    ("rake db", "bundle exec rake db", "env -u RUBYOPT rake db", True),
     ("eslint src", "npx eslint src", "(cd web && env CI=1 eslint src)", True),
     ("helm lint a", "mise exec -- helm lint a", "mise exec -- helm lint b", False),
 )  # fmt: skip

@@ -41,6 +41,11 @@ _HEREDOC_START = "<<"
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
 _WRAPPERS = frozenset({"sudo", "time", "exec", "command", "nohup", "env", "nice", "timeout", "("})
 _DURATION = lazy_pattern(r"[\d.]+[smhd]?")
+_OPTIONS_WITH_VALUE = frozenset(
+    {"sudo -u", "sudo -g", "sudo -D", "sudo -h", "sudo -p", "env -u", "env -C", "timeout -s",
+     "timeout -k", "exec -a", "time -f", "time -o"}
+)  # fmt: skip
+"""Options of such a program whose value is the next word."""
 _PREPARATIONS = frozenset({"source", ".", "export", "eval", "conda", "nvm", "fnm", "mise"})
 """Programs that decide which others are found by those that follow in the same line."""
 _PREPARED = "prepared"
@@ -138,15 +143,18 @@ def _split_leading_settings(words: list[str]) -> tuple[list[str], list[str]]:
     """
     settings: list[str] = []
     rest = [words[0].removeprefix("(") or "(", *words[1:]] if words else []
-    is_wrapped = False
+    wrapper = ""
     while rest and (
         _ASSIGNMENT.match(rest[0])
         or rest[0] in _WRAPPERS
-        or (is_wrapped and (rest[0].startswith("-") or _DURATION.fullmatch(rest[0])))
+        or (wrapper and (rest[0].startswith("-") or _DURATION.fullmatch(rest[0])))
     ):
         word = rest.pop(0)
-        is_wrapped = is_wrapped or word in _WRAPPERS
-        if _ASSIGNMENT.match(word):
+        if word in _WRAPPERS:
+            wrapper = word
+        elif f"{wrapper} {word}" in _OPTIONS_WITH_VALUE:
+            del rest[:1]
+        elif _ASSIGNMENT.match(word):
             settings.append(word.partition("=")[0])
     return settings, rest
 
