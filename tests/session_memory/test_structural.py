@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.session_memory.structural_notes import NOTE_SECTIONS
 
 pytestmark = pytest.mark.covers("SM-13")
@@ -58,6 +59,20 @@ def test_a_command_that_the_client_did_by_itself_is_no_demand(session: Any) -> N
 
     assert "haiku" not in task
     assert [word in task for word in ("parser", "/fix-issue 123", "empty row")] == [True] * 3
+
+
+@pytest.mark.parametrize("takes_back", [False, True])
+def test_a_command_that_was_answered_is_a_demand_whatever_follows(
+    takes_back: bool, session: Any
+) -> None:
+    """Also in front of a command that the client did, or of words that were taken back."""
+    session.user("/fix-issue 123").says("Fixed.").user("wait" if takes_back else "/compact")
+    if takes_back:
+        removed = Message(id="m", role="user", blocks=(TextBlock("wait"),), origin=Origin.USER)
+        session.ledger.on_rollback([removed])
+    session.user("add a test for the empty row")
+
+    assert "/fix-issue 123" in session.notes()["Task specification"]
 
 
 def test_harness_text_is_not_taken_for_the_users_words(session: Any) -> None:

@@ -147,6 +147,7 @@ class SessionDialogue:
         self.pool.drop_turns(dropped)
         self.tail = []
         self._interrupted = False
+        self._is_answered = True
 
     def _drop_asks(self, dropped: Sequence[DialogueUserMessage]) -> None:
         for ask in dropped:
@@ -161,7 +162,9 @@ class SessionDialogue:
             return
         self._end_turn()
         if not (self._is_answered or self._interrupted):  # the client did it: `/model opus`
-            self._drop_asks([ask for ask in self.asks[-1:] if _COMMAND.fullmatch(ask.text)])
+            turn = self._turns.current_turn.number
+            asked = [ask for ask in self.asks[-1:] if ask.turn == turn]
+            self._drop_asks([ask for ask in asked if _COMMAND.fullmatch(ask.text)])
         self._is_answered = False
         how = INTERRUPTING if self._interrupted else ""
         self._interrupted = False
