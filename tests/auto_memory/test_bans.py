@@ -210,3 +210,35 @@ def test_what_the_user_works_with_waits_where_trouble_follows(typed: str) -> Non
 def test_what_the_user_is_is_kept(typed: str) -> None:
     """A negation in the first clause, or an order behind it, is no trouble."""
     assert list_certain_statements(typed)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "In the api package always use zod for validation",
+        "under packages/ui always use css modules",
+        "on the backend we always use zod",
+        "make sure to update the changelog for each PR",
+        "don't be so verbose",
+    ],
+)
+def test_rule_for_one_part_or_each_change_waits(typed: str) -> None:
+    """What always holds in one part of the project, or for each change, and how the agent is not
+    to be.
+    """
+    assert list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "in the api folder it always fails",
+        "in the parser always return None here",
+        "make sure it works with all browsers",
+        "don't be afraid to refactor",
+        "don't be worried",
+    ],
+)
+def test_report_task_or_encouragement_does_not_wait(typed: str) -> None:
+    """The same words of what happens, of this task, or to encourage."""
+    assert not list(list_probable_statements(typed))

@@ -45,7 +45,7 @@ _LACKED = (
 _GERMAN_SUBJECT = r"(?:d(?:er|ie|as|en|em|es)|(?:m|d|s|k)?eine?[rsnm]?|unser\w*|eue?re?\w*|ihre?\w*|dies\w*|jede\w*|alle\w*|welche\w*|manche\w*|viele|einige|beide)"
 """Begins a subject, not an order: "die Seite lädt nicht"."""
 _BAN = OpeningPattern(
-    rf"(?:{NEGATION}|never(?! \w+[^\Ws]s\b)|(?:you|u|we) (?:must ?n['’]?t|must not|should ?n['’]?t|should not|may not)|(?:you|u|we) can['’]?t(?= (?:use|add|install|ship|touch|change|break|rename|drop)\b)) (?!(?:worry|know|think|have|need|want|care|see|understand|get|mind|forget|feel|believe|hesitate|bother)\b)(?:ever |just |simply )*[a-z]+\b(?! (?:that|this|anything|so)\b)"
+    rf"(?:{NEGATION}|never(?! \w+[^\Ws]s\b)|(?:you|u|we) (?:must ?n['’]?t|must not|should ?n['’]?t|should not|may not)|(?:you|u|we) can['’]?t(?= (?:use|add|install|ship|touch|change|break|rename|drop)\b)) (?!(?:worry|know|think|have|need|want|care|see|understand|get|mind|forget|feel|believe|hesitate|bother|be (?:afraid|scared|shy|sorry|surprised|alarmed|worried|sad|fooled|confused))\b)(?:ever |just |simply )*[a-z]+\b(?! (?:that|this|anything|so)\b)"
     rf"|(?:no|ohne|sans|sin|sem|без) (?!\w+ (?:nada|nadie|bien|m[aá]s|el|la|los?|ningun\w*)\b)(?!{_LACKED}\b)(?!(?:no|nope|rush|thanks?|wrong|one|longer|more|not|it|that|this|the|other|same|wait|sorry|es|son|é|está|tengo|sé|hay|puedo|funciona)\b)[a-zà-ÿа-я./+-]+(?: (?!(?:is|are|was|in)\b)[a-zà-ÿа-я./+-]+){{0,2}}(?= ?[,;–—])"
     r"|(?:avoid|stop) (?!it\b|that\b|this\b)\w+ing\b|avoid \w+|(?:there['’]?s |there is )?no need (?:to|for) \w+"
     # German: an imperative with its object, or a ban without a verb.

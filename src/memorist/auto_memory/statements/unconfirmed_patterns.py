@@ -109,7 +109,14 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:please )?(?:always )?do (?:that|this|it|so) (?:always|every time|from now on|by default)\b.*)
     rule: (?P<text>{SOFTENERS}{USE} {THING},? (?:instead of|rather than|over|not) {NOT_NAMED}.+)
       unless: {ONE_PLACE}
-    rule: (?P<text>(?:make sure|be sure|ensure)(?: that| to| you| we)* .+\b(?:before|after|when|whenever) {TIMES}\b.*)
+    rule: (?P<text>(?:make sure|be sure|ensure)(?: that| to| you| we)* .+\b(?:(?:before|after|when|whenever) {TIMES}\b|(?:for|with|in|on) (?:each|every)(?: new)?
+        [ ](?:pr|pull request|commit|change|release|feature|(?:bug ?)?fix|migration|endpoint|module|component|task|branch)\b).*)
+    # A rule for one part of the project, and how the agent is to be.
+    rule: (?P<text>(?:in|on|for|inside|within|under) (?:the |our |all |every |any )?(?:[\w.-]+ )?(?:packages?|modules?|folders?
+        |director(?:y|ies)|services?|apps?|layers?|back-?end|front-?end|api|library|workspace|[\w.-]*/[\w./-]+),? (?:please |we |you (?:should
+        |must )?)*(?:always|never|(?<=\bwe )only) .+)
+      unless: .*\b(?:here|this|these|now|today|yet)\b
+    correction: (?P<text>(?:please )?{NEGATION} be (?:so|too|that|overly) (?!sure\b|fast\b|quick\b|sad\b|hard\b|surprised\b|worried\b)\w+.*)
     rule: (?P<text>{ORDER} .+ (?:before|after) {TIMES}\b.*)
     rule: (?P<text>(?:prefer|avoid|favou?r|adhere to|stick to|follow) {MOMENT}\w+.*)
     rule: (?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{MANNER}\b.*)
