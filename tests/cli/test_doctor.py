@@ -467,15 +467,23 @@ def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
 
 @pytest.mark.covers("OP-1")
 def test_a_missing_model_for_meaning_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra `embed` recall goes by words alone; with it nothing is said."""
+    """Without the extra `embed` recall goes by words alone, and so it does for other languages
+    where an upgrade did not bring their model; with both nothing is said.
+    """
     said = "recall goes by words alone: the extra `embed` (225 MB) is not installed"
+    foreign = "recall in languages other than English goes by words alone: its model is missing"
+    of_others = "is_multilingual_embedder_installed"
+    monkeypatch.setattr(installation_check, of_others, lambda: False)
     monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "true")
     monkeypatch.setattr(installation_check, "is_embedder_installed", lambda: False)
     bare = of(examine()[1], "note")
     monkeypatch.setattr(installation_check, "is_embedder_installed", lambda: True)
+    english = of(examine()[1], "note")
+    monkeypatch.setattr(installation_check, of_others, lambda: True)
+    whole = of(examine()[1], "note")
 
-    assert said in bare
-    assert said not in of(examine()[1], "note")
+    assert [said in notes for notes in (bare, english, whole)] == [True, False, False]
+    assert [foreign in notes for notes in (bare, english, whole)] == [False, True, False]
 
 
 def test_open_sessions_are_counted_by_their_process(home: Path) -> None:

