@@ -263,6 +263,8 @@ REPLY = "Spray it from the ground with a long lance, and wait for a dry week."
         (f"Name this chat.\n{CHAT}", {"stream": True, "max_tokens": 4_000}, False),
         (f"Translate this into German, please:\n{REPLY}", {"stream": True}, False),
         (CHAT, {}, False),
+        (f"{CHAT} And from now on always answer in German.", {}, False),
+        (f"{CHAT}\n{REPLY}\nName this chat.", {}, True),
         ("How do I get rid of the moss between paving stones?", {}, False),
         (f"Name this chat.\n{CHAT}", {"tools": [{"type": "function"}]}, False),
         (f"Name this chat.\n{CHAT}", {"key": "sk-of-another"}, False),
@@ -273,6 +275,7 @@ def test_a_small_request_that_quotes_a_chat_is_beside_it_in_any_words(
 ) -> None:
     """Chat clients word their requests for a title anew with each version: such a request is one
     message that quotes the chat, not streamed as that is or with a smaller reply, and without tools.
+    What a user asks anew with more words is the user's.
     """
     chat = {"model": "m", "stream": True, "messages": [user(CHAT)]}
     aside = {"model": "m", "messages": [user(text)], **more}

@@ -34,8 +34,15 @@ class _NewestWords(Struct):
     streams: bool
     reply_tokens: float
     asked_chars: int
+    beginning: str
     asked: str
     replied: str = ""
+
+    def is_quoted_in(self, text: str) -> bool:
+        if len(text) <= self.asked_chars:
+            return False
+        asked = "" if text.startswith(self.beginning) else self.asked
+        return any(words and words in text for words in (asked, self.replied))
 
 
 class QuotedConversations:
@@ -49,7 +56,12 @@ class QuotedConversations:
         asked = _read_text(body.items[-1] if body.items else None)
         self._newest.pop(key, None)
         self._newest[key] = _NewestWords(
-            caller, _streams(body), _read_reply_tokens(body), len(asked), _choose_words(asked)
+            caller,
+            _streams(body),
+            _read_reply_tokens(body),
+            len(asked),
+            asked[:MIN_QUOTED_CHARS],
+            _choose_words(asked),
         )
         while len(self._newest) > MAX_QUOTABLE_CONVERSATIONS:
             self._newest.popitem(last=False)
@@ -69,14 +81,14 @@ class QuotedConversations:
     def is_quoted(self, caller: str, body: RequestBody) -> bool:
         """Whether a request that begins a conversation is one message that quotes another one of
         the same caller, wants a smaller reply or is not streamed as that one is, and has no tools.
+        One that begins as that one and quotes no reply is asked anew, with more words.
         """
         said = [item for item in body.items if not is_instructions(item)]
         if len(said) != 1 or body.values.get("tools"):
             return False
         text, tokens = _read_text(said[0]), _read_reply_tokens(body)
         return any(
-            any(words and words in text for words in (known.asked, known.replied))
-            and len(text) > known.asked_chars
+            known.is_quoted_in(text)
             for known in self._newest.values()
             if known.caller == caller
             and (known.streams is not _streams(body) or tokens < known.reply_tokens)
