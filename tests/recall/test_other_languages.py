@@ -17,6 +17,7 @@ from memorist.models.multilingual_embedder import (
     MultilingualEmbedder,
     is_multilingual_embedder_installed,
 )
+from memorist.recall.calibration_texts import COHORT_MEMORIES, COHORT_MESSAGES
 from memorist.recall.entry_vectors import _COHORT_VECTORS, embed_calibration_texts
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker
@@ -65,6 +66,20 @@ class EnglishOnly:
         ]
 
 
+class NothingRead(EnglishOnly):
+    """Takes each text for one in another language, but those of the calibration in English."""
+
+    name = "no text of a user"
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        return [
+            make_vector(1, 0, 0, 0, 0)
+            if text in (*COHORT_MESSAGES, *COHORT_MEMORIES)
+            else make_vector(0, 0, 0, 0, 1)
+            for text in texts
+        ]
+
+
 ENGLISH = [
     SearchEntry(id="tests", description="Run each test in a process of its own"),
     SearchEntry(id="deploy", description="Deploy on Fridays only by hand"),
@@ -89,6 +104,26 @@ def test_a_question_in_another_language_finds_english_memories(tmp_path: Path) -
         assert [each.id for each in ranker.search("Как выкатывать?")] == ["deploy"]
         assert (lacked_before, ranker.lacks_vectors_for_question) == (True, False)
         assert ranker.search("how do we deploy")[0].id == "deploy"
+
+
+@pytest.mark.parametrize("text", ["merci", "ls -la", "Vue 3 + Pinia", "x", "Das ist (sehr) gut!"])
+def test_a_few_words_alone_tell_no_language(text: str, tmp_path: Path) -> None:
+    """Where the English model knows a name or a command as little as another language, nothing is
+    embedded by the other model, whether it was asked or kept; a sentence has that done.
+    """
+    pytest.importorskip("numpy")
+    asked, kept = NothingRead(), NothingRead()
+    entry = SearchEntry(id="entry", description=text)
+    is_sentence = text.startswith("Das")
+    with Ranker(tmp_path / "asked", embedder=asked) as ranker:
+        ranker.sync([replace(entry, description="und")])
+        ranker.search(text)
+        ranker.embed_missing_vectors([replace(entry, description="und")])
+    with Ranker(tmp_path / "kept", embedder=kept) as ranker:
+        ranker.sync([entry])
+        ranker.embed_missing_vectors([entry])
+
+    assert [bool(each.other.embedded) for each in (asked, kept)] == [is_sentence, is_sentence]
 
 
 def test_an_english_question_finds_a_memory_in_another_language(tmp_path: Path) -> None:

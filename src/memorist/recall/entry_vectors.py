@@ -7,6 +7,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import islice
+from string import punctuation
 from typing import Any
 
 from msgspec import Struct
@@ -60,6 +62,12 @@ NEAREST_COHORT = 4
 English ones, so many of them, where the model does not read it. Of 1,700 texts in English two came
 above it, both of a name and few other words; of 168 texts in sixteen languages none below
 (docs/ranking.md).
+"""
+
+
+MIN_LANGUAGE_WORDS = 4
+"""Words in plain ASCII below which a text's language cannot be told: 'ls -la', 'merci', 'Vue 3 +
+Pinia'. Our choice.
 """
 
 
@@ -119,6 +127,17 @@ def are_texts_read(vectors: VectorRows, cohort: CalibrationVectors) -> VectorRow
     foreign = multiply_on_one_thread(vectors, languages).max(axis=1)
     near = np.sort(multiply_on_one_thread(vectors, english), axis=1)
     return foreign - near[:, -NEAREST_COHORT:].mean(axis=1) < UNREAD_MARGIN
+
+
+def has_words_of_a_language(text: str) -> bool:
+    """Whether a text is long enough, or has other letters, to tell its language: a name or a
+    command that the model does not know is no reason to load another one.
+    """
+    plain = (word.strip(punctuation) for word in text.split())
+    words = (word for word in plain if word.isalpha() and len(word) > 1)
+    return not text.isascii() or sum(1 for _ in islice(words, MIN_LANGUAGE_WORDS)) >= (
+        MIN_LANGUAGE_WORDS
+    )
 
 
 def _stack_vectors(vectors: Sequence[bytes]) -> VectorRows:

@@ -25,6 +25,7 @@ from memorist.recall.entry_vectors import (
     add_entries_not_compared,
     are_texts_read,
     embed_calibration_texts,
+    has_words_of_a_language,
     quantize_vector_to_int8,
     stack_quantized_vectors,
 )
@@ -370,7 +371,7 @@ class Ranker:
             with self._lock:
                 known = self._read_fingerprints_by(embedder)
             self._embed_part(embedder, [each for key, each in part.items() if key not in known])
-            if other is not None and self._needs_every_language(embedder, other, [*part]):
+            if other is not None and self._needs_every_language(embedder, other, part):
                 try:
                     self._embed_part(other, [*part.values()])
                 except ModelError:
@@ -378,15 +379,21 @@ class Ranker:
         return len(missing) - len(now)
 
     def _needs_every_language(
-        self, embedder: Embedder, other: Embedder, fingerprints: Collection[str]
+        self, embedder: Embedder, other: Embedder, entries: Mapping[str, SearchEntry]
     ) -> bool:
         """Whether the entries need vectors by the multilingual embedder too: one of these is in a
-        language that the other does not read, as an earlier one or a question was.
+        language that the other does not read, as an earlier one or a question was. They are by
+        fingerprint.
         """
+        readable = [
+            key
+            for key, entry in entries.items()
+            if has_words_of_a_language(render_embedding_text(entry))
+        ]
         with self._lock:
             if self._is_asked_in_unread_language or self._index.has_vectors(other.name):
                 return True
-            own = self._index.read_vectors_by_fingerprint(embedder.name, fingerprints)
+            own = self._index.read_vectors_by_fingerprint(embedder.name, readable)
         vectors = stack_quantized_vectors([*own.values()]) if own else ()
         return not all(are_texts_read(vectors, embed_calibration_texts(embedder)))
 
@@ -655,7 +662,7 @@ class Ranker:
             asked = query[:MAX_EMBEDDED_QUERY_CHARS]
             (vector,) = embedder.embed([asked]) if self._columns.entry_count else (b"",)
             if not vectors.reads(vector):
-                self._is_asked_in_unread_language = True
+                self._is_asked_in_unread_language |= has_words_of_a_language(asked)
                 return self._measure_in_every_language(embedder, asked, lexical, excluded)
             found = vectors.measure_similarity(vector, lexical, excluded)
             if self._compares_words and isinstance(embedder, WordEmbedder) and found.cosines:
