@@ -383,6 +383,23 @@ def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: s
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("don't", "don't"),
+        ("run the tests", "don't forget to run the tests"),
+        ("always use npm", "don't forget to use pnpm in this repo"),
+        ("the ledger is in src/40", "the ledger is in src/50"),
+        ("use no longer 50 the", "no longer 50"),
+        ("the policy", "the policies"),
+    ],
+)
+def test_what_has_little_in_common_with_a_statement_is_found_as_well(said: str, known: str) -> None:
+    """A short form, what nobody is to forget, a value with letters, a limit and a plural."""
+    assert compare_statements(said, known) is not StatementRelation.UNRELATED
+    assert find_near(said, known)
+
+
 @given(
     CLAUSES,
     st.lists(st.sets(CLAUSES.filter(str.strip), max_size=14), max_size=4),

@@ -45,6 +45,8 @@ RULES = st.builds(
         ("use red, green and blue", "Use blue, red, and green."),
         ("answer in English or German", "Answer in German or English"),
         ("update the changelog", "Update a changelog"),
+        ("We won't use it.", "we won't use it"),
+        ("don't do it", "Don't do it!"),
         ("run `ruff` first", "run ruff first"),
         ("提交信息一律用英文写。", "请提交信息一律用英文写"),
     ],

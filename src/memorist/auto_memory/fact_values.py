@@ -184,9 +184,9 @@ def states_otherwise(new: str, known: str) -> bool:
     name, number or role given to one thing, the owner of one, or, where the new one says `now`, any
     part; or one says that the same is not so, or recurs more or less often.
     """
-    facts, others = _read_facts(new), _read_facts(known)
+    facts = _read_facts(new)
     return (
-        any(_differ_in_one_part(mine, theirs) for mine in facts for theirs in others)
+        any(_differ_in_one_part(mine, theirs) for mine in facts for theirs in _read_facts(known))
         or gives_other_value(new, known)
         or _states_former_value(new, known)
         or _recurs_otherwise(new, known)
@@ -198,15 +198,12 @@ def states_otherwise(new: str, known: str) -> bool:
 
 def _states_former_value(new: str, known: str) -> bool:
     """Whether a fact gives a thing the value that a known text gives up: one of the two is old."""
-    correction = parse_value_correction(known)
-    former = (
-        {word for words in correction.former_values for word in words} if correction else set[str]()
-    )
-    return (
-        bool(former)
-        and any(fact.values and former.issuperset(fact.values) for fact in _read_facts(new))
-        and corrects_value(known, new)
-    )
+    values = [fact.values for fact in _read_facts(new) if fact.values]
+    correction = parse_value_correction(known) if values else None
+    if correction is None:
+        return False
+    former = {word for words in correction.former_values for word in words}
+    return any(former.issuperset(each) for each in values) and corrects_value(known, new)
 
 
 def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
@@ -244,18 +241,21 @@ def _allows_others(new: str, known: str) -> bool:
 
 def _recurs_otherwise(new: str, known: str) -> bool:
     """Whether one text says of what the other one speaks of that it recurs more or less often."""
-    if max(len(new), len(known)) > MAX_FACT_CHARS:
-        return False
-    mine, theirs = (_HOW_OFTEN.findall(text) for text in (new, known))
-    if len(mine) != 1 or len(theirs) != 1 or _name_period(mine[0]) == _name_period(theirs[0]):
+    mine = _read_period(new)
+    theirs = mine and _read_period(known)
+    if not theirs or mine == theirs:
         return False
     things = [frozenset(list_content_stems(_HOW_OFTEN.sub(" ", text))) for text in (new, known)]
     return bool(things[0] and things[1]) and (things[0] <= things[1] or things[1] <= things[0])
 
 
-def _name_period(often: str) -> str:
-    """The same text for `daily`, `every day` and `once a day`."""
-    often = often.casefold()
+@lru_cache(maxsize=2_000)
+def _read_period(text: str) -> str:
+    """How often something recurs by a text, the same for `daily`, `every day` and `once a day`;
+    empty for a long text, and for one that says so more than once.
+    """
+    found = _HOW_OFTEN.findall(text) if len(text) <= MAX_FACT_CHARS else []
+    often = found[0].casefold() if len(found) == 1 else ""
     once = _ONCE_IN_EACH.fullmatch(often)
     return once[1].removesuffix("s") if once else _PERIODS_OF_ADVERBS.get(often, often)
 

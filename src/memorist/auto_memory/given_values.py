@@ -62,34 +62,48 @@ def _read_values(text: str) -> _GivenValues | None:
     if len(text) > MAX_FACT_CHARS or "?" in text:
         return None
     tokens = SINCE.sub("", _SINCE_WHEN.sub("", text)).split()
-    read = [list_content_stems(token) for token in tokens]
+    read = [_read_token(token) for token in tokens]
     values: dict[str, tuple[str, ...]] = {}
     topic: set[str] = set()
     for at, stems in enumerate(read):
-        is_value = at > len(tokens) - 3 or (at > 0 and _may_give(tokens[at - 1], read[at - 1]))
-        after_number = at > 0 and any(stem[0].isdigit() for stem in read[at - 1])
         for stem in stems:
-            sort = _name_sort(stem, is_value=is_value)
+            sort = _name_sort(stem)
+            if sort == "number" and not _is_value(at, tokens, read):
+                sort = ""
             if sort:
                 values[sort] = (*values.get(sort, ()), stem)
-            elif stem not in _LOOSE_WORDS and not (after_number and _MEASURE.match(tokens[at])):
+            elif stem not in _LOOSE_WORDS and not _is_measure(at, tokens, read):
                 topic.add(stem)
     return _GivenValues(values, frozenset(topic)) if values else None
 
 
+_read_token = lru_cache(maxsize=20_000)(list_content_stems)
 _SINCE_WHEN = lazy_pattern(r"\b(?:since|seit|depuis|desde|as of)\b.*", re.IGNORECASE)
 _NUMBER = lazy_pattern(r"\d[\d.,:/-]*[^\W\d]{0,2}%?\Z")
 
 
-def _may_give(token: str, stems: Sequence[str]) -> bool:
-    """Whether what stands before a number may give it as a value; behind a noun it is its name."""
-    return not stems or stems[0] in VERBS or _COMPARING.match(token) is not None
+def _is_value(at: int, tokens: Sequence[str], read: Sequence[Sequence[str]]) -> bool:
+    """Whether a number in a token is a value; behind a noun it is the noun's name."""
+    if at == 0 or at > len(tokens) - 3:
+        return at > len(tokens) - 3
+    before = read[at - 1]
+    return not before or before[0] in VERBS or _COMPARING.match(tokens[at - 1]) is not None
 
 
-def _name_sort(stem: str, *, is_value: bool) -> str:
-    """What sort of value a word is; empty for one that is none."""
+def _is_measure(at: int, tokens: Sequence[str], read: Sequence[Sequence[str]]) -> bool:
+    """Whether a token is the unit of the number before it."""
+    return (
+        at > 0
+        and any(stem[0].isdigit() for stem in read[at - 1])
+        and _MEASURE.match(tokens[at]) is not None
+    )
+
+
+@lru_cache(maxsize=20_000)
+def _name_sort(stem: str) -> str:
+    """What sort of value a word may be; empty for one that is none."""
     if _NUMBER.match(stem):
-        return "number" if is_value else ""
+        return "number"
     if stem in DAYS:
         return "day"
     group = get_alternatives_of_word(stem)
@@ -111,7 +125,8 @@ def _differ_in_value(new: str, known: str) -> bool:
     """Whether two texts say the same but for one value; where the new one speaks of a change, it
     may leave out a part of what the other one is about, or say more.
     """
-    mine, theirs = _read_values(new), _read_values(known)
+    mine = _read_values(new)
+    theirs = None if mine is None else _read_values(known)
     if mine is None or theirs is None:
         return False
     shared = mine.topic & theirs.topic

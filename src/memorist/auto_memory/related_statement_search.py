@@ -201,7 +201,8 @@ class RelatedStatementSearch:
 
     def _find_near(self, limits: _AgreementLimits) -> set[_Saying]:
         """The memories that hold what `_is_related` asks for at least."""
-        marks = [*(each.marks for each in limits.opposed), *limits.corrected]
+        marks = [each.marks for each in limits.opposed]
+        marks += [*limits.corrected, *limits.conflicting, *limits.asserted]
         marks += [each for _, each in limits.given_up]
         if limits.opposed:
             return set[_Saying]().union(*map(self._find_all, marks))
@@ -277,11 +278,7 @@ def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
     an alternative, and nothing for its value.
     """
     chosen, rest = split_chosen_word_from_clause(stance)
-    words = {
-        word
-        for word in rest
-        if not (stance.value_length and re.search(r"\d", word)) and not word.startswith(LIMIT_MARK)
-    }
+    words = {word for word in rest if not (stance.value_length and re.search(r"\d", word))}
     if stance.value_length and not chosen:  # what stands before the value names the thing
         words.update(stance.order[: max(1, len(stance.order) - stance.value_length)])
     group = (get_alternatives_of_word(chosen) or frozenset((chosen,))) if chosen else frozenset()
@@ -294,7 +291,11 @@ def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
         else set()
     )
     whole = [
-        cut_verb_to_common_stem(word) if word in (first, last) else _cut_ending(word)
+        min(
+            _cut_ending(word),
+            cut_verb_to_common_stem(word) if word in (first, last) else word,
+            key=len,
+        )
         for word in words
         if word not in parted
     ]
@@ -314,6 +315,7 @@ def _list_marks(words: Iterable[str], group: frozenset[str] = frozenset()) -> Ma
     marks: list[tuple[str, ...]] = [
         (word, *_list_foreign([each for each in _TRANSLATED if each.startswith(word)]))
         for word in sorted(words)
+        if not word.startswith(LIMIT_MARK)
     ]
     marks += [(*group, *_list_foreign(group))] if group else []
     return sorted(marks, key=lambda each: min(map(len, each)), reverse=True)
@@ -349,6 +351,10 @@ class _AgreementLimits(Struct, frozen=True):
     """
     corrected: Sequence[Marks]
     """Each what a text holds whose value the statement corrects."""
+    conflicting: Sequence[Marks]
+    """Each what a fact holds that the statement states otherwise."""
+    asserted: Sequence[Marks]
+    """Each what a ban holds that the statement speaks against."""
 
 
 def _measure_limits(said: str) -> _AgreementLimits:
@@ -378,12 +384,9 @@ def _measure_limits(said: str) -> _AgreementLimits:
             *((each, _list_cut_marks(each)) for each in list_given_up_words(said, stances)),
             *((frozenset(), _list_cut_marks(each)) for each in list_denied_words(stances)),
         ],
-        [
-            _list_marks(words)
-            for words in list_word_groups_of_corrected_texts(said)
-            | list_search_words_for_conflicts(said)
-            | list_asserted_words(said, stances)
-        ],
+        [_list_marks(words) for words in list_word_groups_of_corrected_texts(said)],
+        [_list_marks(words) for words in list_search_words_for_conflicts(said)],
+        [_list_marks(words) for words in list_asserted_words(said, stances)],
     )
 
 
@@ -403,18 +406,20 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     ):
         return True
     # No clause says the same or the opposite: only a value or a ban can be in doubt.
-    return (
-        len(known) <= MAX_CORRECTION_CHARS
-        and any(contains_substring_from_every_group(folded, marks) for marks in limits.corrected)
-        and (
-            corrects_value(said, known)
-            or states_otherwise(said, known)
-            or (
-                may_rule_out(known)
-                and does_what_is_ruled_out(said, limits.stances, parse_clause_stances(known))
-            )
+    return len(known) <= MAX_CORRECTION_CHARS and (
+        (_holds_one_of(folded, limits.corrected) and corrects_value(said, known))
+        or (_holds_one_of(folded, limits.conflicting) and states_otherwise(said, known))
+        or (
+            _holds_one_of(folded, limits.asserted)
+            and may_rule_out(known)
+            and does_what_is_ruled_out(said, limits.stances, parse_clause_stances(known))
         )
     )
+
+
+def _holds_one_of(folded: str, groups: Iterable[Marks]) -> bool:
+    """Whether a text in small letters holds all that one of several texts holds at least."""
+    return any(contains_substring_from_every_group(folded, marks) for marks in groups)
 
 
 def _may_be_given_up(known: str, folded: str, limits: _AgreementLimits) -> bool:
