@@ -320,6 +320,8 @@ WRAPPED = (
     ("psql -c x", "docker compose exec db psql -c x", "sudo -E psql -c y", True),
     ("artisan migrate", "php artisan migrate", "sudo -u www-data -E artisan migrate", True),
     ("cargo test", "nix-shell --run cargo test", "timeout -s KILL 60 cargo test", True),
+    ("(tsc)", "npx tsc", "cd web && tsc", True),
+    ("(nox)", "uvx nox", "(cd api && nox)", True),
     ("rake db", "bundle exec rake db", "env -u RUBYOPT rake db", True),
     ("eslint src", "npx eslint src", "(cd web && env CI=1 eslint src)", True),
     ("helm lint a", "mise exec -- helm lint a", "mise exec -- helm lint b", False),
@@ -335,7 +337,10 @@ async def test_a_missing_program_is_missing_in_each_folder_and_behind_each_wrapp
         record(
             tmp_path,
             f"s{at}",
-            [(failed, MISSING.format(failed.split()[0]), True), (worked, "fine", False)],
+            [
+                (failed, MISSING.format(failed.strip("()").split()[0]), True),
+                (worked, "fine", False),
+            ],
         )
         for at, (failed, worked, _, _) in enumerate(WRAPPED)
     ]

@@ -143,6 +143,8 @@ def _split_leading_settings(words: list[str]) -> tuple[list[str], list[str]]:
     """
     settings: list[str] = []
     rest = [words[0].removeprefix("(") or "(", *words[1:]] if words else []
+    if rest and rest[-1].count(")") > rest[-1].count("("):  # `(cd web && tox)`
+        rest[-1] = rest[-1].removesuffix(")")
     wrapper = ""
     while rest and (
         _ASSIGNMENT.match(rest[0])
