@@ -50,6 +50,7 @@ pytestmark = pytest.mark.covers("SF-1")
         ("PIN der Karte: 7391", "7391"),
         ("the OTP seed is JBSWY3DPEHPK3PXPJUWOXFLL", "PEHPK3PX"),
         ("2FA setup key: JBSW Y3DP EHPK 3PXP", "EHPK 3PXP"),
+        ("Setup key: jbsw y3dp ehpk rpxp juwo xflo kq5w eydp", "juwo xflo"),
         ("https://shop.acme.dev/reset?uid=77&reset_token=k3Vx8Tq1Lm6Zn9Wb", "k3Vx8Tq1"),
         ("wifi pw is lamp4lamp4x (guests)", "lamp4lamp4x"),
         ("Authorization: Apisecret 9fK2mQ7xL4vB8nR3tY6wZ1cH5jD0pG7s", "9fK2mQ7x"),
@@ -135,6 +136,7 @@ def test_a_phrase_alone_on_its_line_needs_no_word_beside_it(joint: str, before: 
         "run(['docker', 'run', '-p', 'shop-8080'])",
         "Authorization: required for every request of the shop",
         "the OTP seed is kept in the vault",
+        "THE SETUP KEY MUST HAVE BEEN USED",
         "the login page shows 404x",
     ],
 )

@@ -181,9 +181,13 @@ _OTP_SEED = lazy_pattern(
 
 
 def _otp_seed(text: str, at: int) -> Iterator[SafetyFinding]:
-    """What an authenticator makes its codes of."""
+    """What an authenticator makes its codes of: capitals, or groups of four with a digit, which
+    words of four letters are not.
+    """
     found = _OTP_SEED.match(text, at)
-    if found and found[1].isupper() and len(set(found[1])) > 5:
+    if found is None or len(set(found[1])) <= 5:
+        return
+    if found[1].isupper() if found[1].isalnum() else any(map(str.isdigit, found[1])):
         yield SafetyFinding(*found.span(1), "otp-seed")
 
 
