@@ -20,6 +20,7 @@ EXPLAINED = (
     "we lost the signing key once, so never store it in the repository",
     "the icons belong to the agency so don't redraw them",
     "the folder dist is generated, never edit it by hand",
+    "the last release broke, so always run the smoke test first",
     "le dossier dist est généré, ne le modifie jamais à la main",
     "not with sudo, the account has no rights",
     "bitte nicht direkt auf den Server kopieren, das hat neulich die Kasse lahmgelegt",
@@ -241,4 +242,22 @@ def test_rule_for_one_part_or_each_change_waits(typed: str) -> None:
 )
 def test_report_task_or_encouragement_does_not_wait(typed: str) -> None:
     """The same words of what happens, of this task, or to encourage."""
+    assert not list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "why are you doing this?",
+        "on n'a pas décidé le nom",
+        "j'ai pas dit ça",
+        "no hemos decidido el nombre",
+        "no dijimos nada",
+        "não combinamos nada ainda",
+        "мы не решили, что брать",
+        "я не говорил про это",
+    ],
+)
+def test_what_was_not_agreed_yet_is_no_reminder(typed: str) -> None:
+    """Only as a question does "we did not decide" remind of a decision; "this" names nothing."""
     assert not list(list_probable_statements(typed))

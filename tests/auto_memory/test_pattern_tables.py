@@ -12,12 +12,12 @@ from memorist.auto_memory.statements.statement_patterns import (
 
 def test_a_row_is_read_with_its_lines_below_and_what_goes_on() -> None:
     """What a pattern is, its expression over several lines, its exception and the sentence before
-    it; a comment is no row, and nothing stands where two lines meet.
+    it; a comment is no row, and nothing stands where two lines meet, nor do spaces at the end of one.
     """
-    found = parse_statement_patterns(r"""
+    found = parse_statement_patterns(rf"""
     # What is said of habits.
     rule: (?P<text>always .+)
-    correction beyond tasks: (?P<text>stop
+    correction beyond tasks: (?P<text>stop{"  "}
         |quit .+)
       unless: .*\b(?:now
         |today)\b

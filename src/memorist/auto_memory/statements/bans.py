@@ -65,7 +65,7 @@ _BECAUSE = lazy_pattern(
     re.IGNORECASE,
 )
 _OWN_CLAUSE = OpeningPattern(
-    r"(?:and |but |und |et |y |e |и )?(?:we|i|you|they|he|she|it|that|this|there|the|our|my|your|their|those|these|last|people|users|everybody|everyone|somebody|someone|nobody|legal|plugins|others?)\b|\w+ (?:is|are|was|were|has|have|had|does|did|reads?|depends?|needs?|uses?|runs?|failed|broke|asked|told)\b"
+    r"(?:and |but |und |et |y |e |и )?(?:we|i|you|they|he|she|it|that|this|there|the|our|my|your|their|those|these|last|people|users|everybody|everyone|somebody|someone|nobody|legal|plugins|others?)\b|(?!(?:always|never|only)\b)\w+ (?:is|are|was|were|has|have|had|does|did|reads?|depends?|needs?|uses?|runs?|failed|broke|asked|told)\b"
     r"|(?:das|die|der|des|den|wir|ich|du|es|sie|er|man|damit|davon|dafür|daran|da|letzte[nsr]?|letztes|unsere?|meine?|deine?|jemand|alle|andere|dann)\b"
     r"|(?:on|ça|cela|c['’]|ce|il|elle|ils|elles|j['’]|je|tu|t['’]|nous|vous|la|le|les|l['’]|notre|nos|mon|ma|mes|après|ces|d['’]autres|tout)(?:\b|(?<=['’]))"
     r"|(?:la|el|los|las|lo|nos|se|es|son|eso|esto|ya|me|mis?|nuestr[oa]s?|yo|tú|hay|una?|otros|puedo|tengo|cada|después)\b|\w+(?:mos|ó|aron|ieron|aste|iste)\b"

@@ -70,16 +70,17 @@ CORRECTIONS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |any\w*|all)\b)|(?:hatten|haben) wir (?:(?:das|es|uns|doch) )*nicht [^?]*(?:gesagt|vereinbart|ausgemacht|abgemacht|geeinigt|entschieden
         |beschlossen|besprochen)|(?:warum|wieso) [^?]*\b(?:obwohl|wenn) ich (?:\w+ )*(?:gesagt|gebeten)|wie oft (?:muss|soll|habe?) ich
         |hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt|(?:kannst|könntest) du (?:bitte )?(?:aufhören|nicht (?:immer|ständig|mehr)|nie|immer)
-        |(?:est-ce qu['’])?(?:on|nous|je|j['’]) ?(?:n['’])?(?:avait|avais|avions|a|ai|avons) pas (?:\w+ )?(?:dit|décidé|convenu|demandé|parlé)
+        |(?:est-ce qu['’])?(?:on|nous|je|j['’]) ?(?:n['’])?(?:avait|avais|avions|(?:a|ai|avons)(?=[^?]*\?)) pas (?:\w+ )?(?:dit|décidé|convenu|demandé|parlé)
         |pourquoi [^?]*\b(?:alors que|si) j['’](?:ai|avais) (?:\w+ )?(?:dit|demandé)|combien de fois (?:dois|faut|je|vais)
         |(?:est-ce que )?je n['’]avais pas (?:\w+ )?dit|(?:peux-tu|pourrais-tu|tu peux|tu pourrais) (?:s['’]il te plaît )?(?:arrêter de|ne (?:plus
-        |jamais|pas toujours)|toujours)|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no (?:te |lo )?(?:dije|dijimos|acordamos|quedamos|(?:había|habíamos
-        |he|hemos) (?:\w+ )?(?:dicho|acordado|quedado|decidido|pedido|hablado))|(?:¿)?por qué [^?]*\bsi (?:ya )?te (?:dije|pedí|he dicho)
-        |(?:¿)?(?:puedes|podrías) (?:por favor )?(?:dejar de|no volver a|siempre|nunca)|(?:a gente |nós )?(?:já )?não (?:combinamos|combinou|(?:tinha
+        |jamais|pas toujours)|toujours)|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no (?:te (?:dije|he dicho)|(?:(?:te |lo )?(?:había|habíamos)
+        |(?=[^?]*\?)(?:te |lo )?(?:he|hemos)) (?:\w+ )?(?:dicho|acordado|quedado|decidido|pedido|hablado)|(?=[^?]*\?)(?:lo )?(?:dije|dijimos
+        |acordamos|quedamos))|(?:¿)?por qué [^?]*\bsi (?:ya )?te (?:dije|pedí|he dicho)
+        |(?:¿)?(?:puedes|podrías) (?:por favor )?(?:dejar de|no volver a|siempre|nunca)|(?:a gente |nós )?(?:já )?não (?:(?:combinamos|combinou)(?=[^?]*\?)|(?:tinha
         |tínhamos|havia|havíamos) (?:\w+ )?(?:dito|combinado|falado|decidido|pedido))|por que [^?]*\b(?:se|quando) eu (?:já )?(?:te )?(?:pedi|disse
         |falei)|quantas vezes (?:eu )?(?:tenho|preciso|vou|te)|(?:eu )?não (?:te )?(?:disse|falei|pedi) (?:para|pra|que)|(?:você )?(?:pode
-        |poderia) (?:por favor )?(?:parar de|sempre|nunca|não .{{2,40}} mais)|сколько раз (?:мне|я|можно)|(?:разве |вроде )?(?:мы|я)(?: же
-        | вроде)? не (?:договарива\w+|договорил\w+|решил\w+|обсуждал\w+|говорил\w*|просил\w*|сказал\w*)|(?:почему|зачем) [^?]*\b(?:если|когда
+        |poderia) (?:por favor )?(?:parar de|sempre|nunca|não .{{2,40}} mais)|сколько раз (?:мне|я|можно)|(?:(?:разве|вроде) (?:мы|я)(?: же)?
+        |(?:мы|я)(?: же| вроде)|(?=[^?]*\?)(?:мы|я)) не (?:договарива\w+|договорил\w+|решил\w+|обсуждал\w+|говорил\w*|просил\w*|сказал\w*)|(?:почему|зачем) [^?]*\b(?:если|когда
         |хотя) я (?:\w+ )?(?:сказал|просил|говорил)\w*|(?:можешь|мог бы) (?:пожалуйста )?(?:больше не|перестать|всегда|никогда))\b.+|(?:我)?(?:不是
         |难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|(?:能|可)不(?:能|可以)(?:别|不要)(?:再|总|老).+|.{{2,40}}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?|(?:言い|決め
         |約束し)ませんでした(?:っけ|か)?)[？?]?$|.{{2,40}}(?:のを|は)やめて(?:くれ|もらえ|いただけ).*)

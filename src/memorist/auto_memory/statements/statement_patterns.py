@@ -95,7 +95,7 @@ def parse_statement_patterns(table: str) -> tuple[StatementPattern, ...]:
     field = ""
     for line in table.split("\n"):
         text = line.strip(" ")
-        match len(line) - len(text):
+        match len(line) - len(line.lstrip(" ")):
             case _ if not text or text.startswith("#"):
                 pass
             case 4:

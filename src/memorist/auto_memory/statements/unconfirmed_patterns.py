@@ -196,7 +196,7 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
     correction as question: (?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)
     correction as question: (?P<text>(?:but )?why (?:on earth |the hell |the heck )?(?:do|are|did) (?:you|u) (?:(?:keep|still|always|again
         |constantly)\b.+|\w+.*\bagain\b.*|(?<=are you )(?!(?:going|getting|seeing|showing|saying|thinking|suggesting|recommending
-        |proposing)\b)\w+ing (?!to\b)\w.+))
+        |proposing)\b)\w+ing (?!to\b|(?:this|that|it|so|me)\W*$)\w.+))
     """
 )
 
