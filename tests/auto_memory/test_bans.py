@@ -206,10 +206,16 @@ def test_what_the_user_works_with_waits_where_trouble_follows(typed: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "typed", ["je suis débutant, explique simplement", "ich spreche kein Deutsch"]
+    "typed",
+    [
+        "je suis débutant, explique simplement",
+        "ich spreche kein Deutsch",
+        "je suis développeur, pas designer",
+        "я разработчик, а не дизайнер",
+    ],
 )
 def test_what_the_user_is_is_kept(typed: str) -> None:
-    """A negation in the first clause, or an order behind it, is no trouble."""
+    """A negation in the first clause, an order behind it or a contrast is no trouble."""
     assert list_certain_statements(typed)
 
 

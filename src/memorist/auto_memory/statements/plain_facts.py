@@ -230,10 +230,18 @@ _JOINED_TASK = lazy_pattern(
 _JOINT = lazy_pattern(r",|\b(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\b", re.IGNORECASE)
 
 
+_CONTRAST = lazy_pattern(r"(?:,\s*)?(?:(?:(?:et|mais)\s+)?pas|а\s+не)\s+\w+\W*\Z", re.IGNORECASE)
+"""Says what somebody is not, which is no trouble: "je suis développeur, pas designer"."""
+
+
 def tells_trouble_behind_joint(masked: str) -> bool:
     """Whether what follows the first clause of a sentence is trouble, of the moment or asked for."""
     joint = _JOINT.search(masked)
-    return joint is not None and _TROUBLE.search(masked, joint.end()) is not None
+    return (
+        joint is not None
+        and _CONTRAST.match(masked, joint.start()) is None
+        and _TROUBLE.search(masked, joint.end()) is not None
+    )
 
 
 def find_refusal_or_lead_in_end(masked: str) -> int:
