@@ -169,6 +169,11 @@ def test_a_users_own_rules_beside_their_task_are_one_hand(message: str) -> None:
         "The login page still fails",
         "Mein Fehler",
         "Una cosa más",
+        "Ein Hinweis",
+        "Un rappel",
+        "Un recordatorio",
+        "Um lembrete",
+        "Моя ошибка",
     ],
 )
 async def test_a_remark_before_ones_rule_makes_nothing_wait(tmp_path: Path, remark: str) -> None:

@@ -34,12 +34,12 @@ _REFUSAL = lazy_pattern(
     re.IGNORECASE,
 )
 _LACKED = (
-    r"(?:problem\w*|worries|idea|clue|need|way|wonder|luck|success|chang\w+|difference|errors?|crash\w*|outputs?|results?|response|answer|reply|effect|access|internet|permissions?|memory|space|data|rows|match\w*|reason"
-    r"|ahnung|sorge|wunder|idee|fehler\w*|erfolg|grund|wirkung|ergebnis\w*|ausgabe|unterschied|änderung\w*|effekt|treffer|antwort|verbindung|zugriff|rechte?|platz|speicher"
-    r"|problèmes?|soucis?|chance|idée|réponse|succès|résultats?|effets?|erreurs?|accès|changements?|différence|place|mémoire|raison"
-    r"|éxito|respuestas?|resultados?|efecto|error(?:es)?|acceso|cambios?|problemas?|diferencia|espacio|memoria|razón"
-    r"|sucesso|respostas?|efeito|erros?|acesso|mudanças?|diferença|espaço|memória|motivo"
-    r"|проблем\w*|успех\w*|ответ\w*|ошибок|ошибки|изменени[йя]|доступ\w*|эффект\w*|результат\w*|разницы|места|памяти|причины|понятия)"
+    r"(?:problem\w*|worries|hurry|idea|clue|need|way|wonder|luck|success|chang\w+|difference|errors?|crash\w*|outputs?|results?|response|answer|reply|effect|access|internet|permissions?|memory|space|data|rows|match\w*|reason"
+    r"|ahnung|eile|zeit|lust|witz|zweifel|sorge|wunder|idee|fehler\w*|erfolg|grund|wirkung|ergebnis\w*|ausgabe|unterschied|änderung\w*|effekt|treffer|antwort|verbindung|zugriff|rechte?|platz|speicher"
+    r"|problèmes?|soucis?|chance|idée|réponse|succès|résultats?|effets?|erreurs?|accès|doute|urgence|changements?|différence|place|mémoire|raison"
+    r"|éxito|duda|prisa|respuestas?|resultados?|efecto|error(?:es)?|acceso|cambios?|problemas?|diferencia|espacio|memoria|razón"
+    r"|sucesso|dúvida|pressa|querer|respostas?|efeito|erros?|acesso|mudanças?|diferença|espaço|memória|motivo"
+    r"|проблем\w*|успех\w*|ответ\w*|ошибок|ошибки|изменени[йя]|доступ\w*|сомнени\w*|спешки|эффект\w*|результат\w*|разницы|места|памяти|причины|понятия)"
 )
 """What a report finds missing: "no answer, the server is down" forbids nothing."""
 _GERMAN_SUBJECT = r"(?:d(?:er|ie|as|en|em|es)|(?:m|d|s|k)?eine?[rsnm]?|unser\w*|eue?re?\w*|ihre?\w*|dies\w*|jede\w*|alle\w*|welche\w*|manche\w*|viele|einige|beide)"
@@ -49,10 +49,10 @@ _BAN = OpeningPattern(
     rf"|(?:no|ohne|sans|sin|sem|без) (?!\w+ (?:nada|nadie|bien|m[aá]s|el|la|los?|ningun\w*)\b)(?!{_LACKED}\b)(?!(?:no|nope|rush|thanks?|wrong|one|longer|more|not|it|that|this|the|other|same|wait|sorry|es|son|é|está|tengo|sé|hay|puedo|funciona)\b)[a-zà-ÿа-я./+-]+(?: (?!(?:is|are|was|in)\b)[a-zà-ÿа-я./+-]+){{0,2}}(?= ?[,;–—])"
     r"|(?:avoid|stop) (?!it\b|that\b|this\b)\w+ing\b|avoid \w+|(?:there['’]?s |there is )?no need (?:to|for) \w+"
     # German: an imperative with its object, or a ban without a verb.
-    rf"|(?:nie(?:mals)?|kein(?:e|en)?|nicht) (?!{_LACKED}\b)(?!(?:wahr|schlecht|gut|ganz|so|nur|jetzt|gefunden|sichtbar|möglich|mehr)\b)\w+|(?!(?:{_GERMAN_SUBJECT}|ist|sind|war|hat|habe|kann|will|mag|konnte|könnte|wollte|würde|wurde|werde|hatte|hätte|musste|durfte|sollte|finde|sehe|verstehe|kenne|bekomme|es|ich|wir|du|er|sie|man|vor|nach|bei|mit|für|auf|aus|von|zu|über|unter|ohne|seit|gegen|durch|um|wegen|trotz|während|leider|aber|nur|auch|wenn|weil)\b)[a-zäöüß]{{3,}}(?<!t)(?<!en) (?:(?:mir|uns|d(?:ie|en|as|er|em)|eine?n?|meine?n?|unsere?n?|(?-i:[A-ZÄÖÜ])[\w-]+|alte[nrs]?|neue[nrs]?|direkt|einfach) )(?:[\w./-]+ ){{0,5}}(?:nicht|nie(?:mals)?|keine?n?)\b"
+    rf"|(?:nie(?:mals)?|kein(?:e|en)?|nicht) (?!{_LACKED}\b)(?!(?:wahr|schlecht|schlimm|dringend|nötig|dein|mein|gut|ganz|so|nur|jetzt|gefunden|sichtbar|möglich|mehr)\b)\w+|(?!(?:{_GERMAN_SUBJECT}|ist|sind|war|hat|habe|kann|will|mag|konnte|könnte|wollte|würde|wurde|werde|hatte|hätte|musste|durfte|sollte|finde|sehe|verstehe|kenne|bekomme|es|ich|wir|du|er|sie|man|vor|nach|bei|mit|für|auf|aus|von|zu|über|unter|ohne|seit|gegen|durch|um|wegen|trotz|während|leider|aber|nur|auch|wenn|weil)\b)[a-zäöüß]{{3,}}(?<!t)(?<!en) (?:(?:mir|uns|d(?:ie|en|as|er|em)|eine?n?|meine?n?|unsere?n?|(?-i:[A-ZÄÖÜ])[\w-]+|alte[nrs]?|neue[nrs]?|direkt|einfach) )(?:[\w./-]+ ){{0,5}}(?:nicht|nie(?:mals)?|keine?n?)\b"
     r"|(?:pushe?|committe?|merge|deploye?|teste|lösche?|ändere?|nimm|nutze?) (?:nicht|nie(?:mals)?|keine?n?)\b|wir (?:dürfen|wollen|sollten) (?:[\w-]+ ){0,4}(?:nicht|keine?n?)\b"
     rf"|(?:ne |n['’])(?!est\b|a\b|ai\b|ont\b|sont\b|peu[tx]\b|marche|fonctionne|passe|va\b|sai[st]\b|faut\b|voi[st]\b|comprend|aie\b|était\b)[\w-]+ (?:[\w-]+ )?(?:pas|plus|jamais|aucune?|que|rien)\b|(?!c['’]|j['’]|je\b|tu\b|il\b|on\b|ça\b|marche|fonctionne|passe\b|va\b|sait\b|peut\b|faut\b|voit\b|mais\b|donc\b)\w{{3,}}(?<!t) (?:pas|plus|jamais) (?!mal\b|grave\b|de souci|encore\b|sûr\b|grand\b)\w+|(?:pas|plus) d(?:e |['’])(?!{_LACKED}\b)\w+|(?:évite|arrête)[rz]? d(?:e |['’])\w+"
-    r"|not (?:with|via|through|using) (?!it\b|that\b|this\b|the\b|me\b|you\b)\w+|no (?!(?:puedes|tienes|entiendes|sabes|ves|haces|crees|debes|eres|estás|estas|has|es|quieres|pareces)\b)(?:l[oa]s? )?\w{2,}(?:es|as|éis|áis)\b(?! (?:eso|esto|lo)\b)|no (?:hay que|se (?:debe|puede)n?) \w+|(?:evita|deja de) \w+|nada de \w+|(?:[\w-]+ ){1,6}no (?:hacen? falta|se tocan?)\b"
+    rf"|not (?:with|via|through|using) (?!it\b|that\b|this\b|the\b|me\b|you\b)\w+|no (?!(?:puedes|tienes|entiendes|sabes|ves|haces|crees|debes|eres|estás|estas|has|es|quieres|pareces)\b)(?!{_LACKED}\b)(?:l[oa]s? )?\w{{2,}}(?:es|as|éis|áis)\b(?! (?:eso|esto|lo)\b)|no (?:hay que|se (?:debe|puede)n?) \w+|(?:evita|deja de) \w+|nada de \w+|(?:[\w-]+ ){{1,6}}no (?:hacen? falta|se tocan?)\b"
     r"|n[ãa]o (?!(?:funciona|aparece|abre|carrega|existe|tem|está|esta|foi|sei|consig\w*|vai|pode|precisa|salva|mostra|entende|quero|gost\w+|vejo|era|acho|mais|muda|responde|roda|encontra|fica|volta|atualiza|passa|chega|conecta|recebe|cabe|atende|bate|permite|deixa|faria|seria|teria)\b)\w{2,}(?:a|e|am|em|ar|er|ir)\b(?! (?:isso|isto)\b)|(?:evite|pare? de) \w+"
     r"|(?:[\w.-]+ ){0,3}не (?!(?:очень|есть|здесь|весь|один|только|мои|свои|эти|те|там|день|дни|они|или|сами|все|нашли|смогли)\b)(?!\w*(?:ли|ый|ий|ой|ые|ие|ось|ись|ась)\b)\w{3,}(?:й|йте|ь|ьте|и|ите|ть|ти)\b(?! (?:это|его|её)\b)|(?:хватит|перестань|нельзя) \w+|никаких \w+"
     r"|[^，。,?？]{0,14}?(?:不要|别(?!的|人|处|名)|切勿|禁止|不准|不许|不能(?=用|改|动|删|加|碰))\s?[^，。,]{2,}"

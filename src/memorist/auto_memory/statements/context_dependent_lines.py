@@ -93,7 +93,7 @@ page wrote them around a line.
 """
 _HEADING = lazy_pattern(
     r"\W*(?:my|our|your|his|her|their|the|an?|some|mein\w*|unser\w*|sein\w*|ihr\w*|das|der|die|ein\w*|les?|la|l['’]|une?|mon|ma|mes|notre|sa|son|el|los|las|una?|mis?|nuestr[ao]|su|os?|as?|uma?|meu|minha|noss[ao]|seu|sua|мо[йяёи]|наш\w?|его|её)\b"
-    r"(?! ?(?:\w+ ){0,2}(?:things?|notes?|reminders?|points?|requests?|corrections?|polic(?:y|ies)|preferences?|rules?|conventions?|mistake|fault|bad|problems?|issues?|questions?|fehler|sache|erreur|chose|error|cosa|erro|coisa)\b)[^,]*[.。]\s*\Z",
+    r"(?! ?(?:\w+ ){0,2}(?:things?|notes?|reminders?|points?|requests?|corrections?|polic(?:y|ies)|preferences?|rules?|conventions?|mistake|fault|bad|problems?|issues?|questions?|fehler|sache|erreur|chose|error|cosa|erro|coisa|(?:schuld|hinweis|erinnerung|regel|wunsch|faute|rappel|remarque|règle|demande|culpa|recordatorio|nota|regla|petición|lembrete|regra|pedido|ошибка|вина|просьба|правило|напоминание)(?=\W*\Z))\b)[^,]*[.。]\s*\Z",
     re.IGNORECASE,
 )
 """A sentence that begins as a heading does ("My fortune cookie."), and names nothing that people say
