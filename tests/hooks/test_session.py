@@ -241,6 +241,30 @@ async def test_after_a_compaction_the_demands_and_the_index_come_back(
 
 
 @both
+@pytest.mark.covers("IN-2", "CP-16")
+async def test_after_a_compaction_no_demand_is_said_twice(
+    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+) -> None:
+    """What the user asked for stands once in what is shown, be it as a memory or in the notes,
+    which quote it shortly where they say which request was the last.
+    """
+    agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    await agent.start()
+    await agent.turn("Always use pnpm here, never npm.")
+    await agent.turn("Sort the invoices by date, and never change the file invoices.txt.")
+    await agent.turn("No emojis in commit messages please. Then fix the login form.")
+    asked = await agent.call("PreCompact")
+    agent.file.compacts("A summary.")
+
+    back = await agent.start("compact")
+
+    for demand in ("use pnpm here, never npm", "never change the file", "Then fix the login form"):
+        assert back.count(demand) == asked.count(demand) == 1, (demand, asked, back)
+    assert "Last request: “No emojis in commit messages" in back
+    await agent.session.close()
+
+
+@both
 @pytest.mark.covers("IN-2")
 async def test_a_new_process_goes_on_with_the_session(
     client: Client, kind: type[Recording], tmp_path: Path

@@ -8,7 +8,9 @@ from pathlib import Path
 from memorist.context.context_tags import require_context_tag_definition, unwrap_tag
 from memorist.context.first_context_assembly import REMINDER_TAG
 from memorist.core.bounded_collections import BoundedDict
+from memorist.core.lazy import lazy_pattern
 from memorist.core.prompt_templates import load_prompt, render_template
+from memorist.core.sentences import shorten_to_one_line
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import CuttableHookText, join_hook_texts_within_limit
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -27,6 +29,12 @@ MAX_SUMMARY_INSTRUCTIONS = 4_000
 """The size limit of the instructions for a summary, in the unit of `OUTPUT_LIMITS`.
 
 Claude Code shows them to the user too, and the full notes are restored after the compaction.
+"""
+
+
+SHORT_QUOTATION = 40
+"""Characters of words that stand in full elsewhere in the same text. Our choice: enough to know
+them again.
 """
 
 
@@ -53,19 +61,21 @@ def render_restored_notes(
     """Render what is shown after a compaction: the notes first, then the session start context. The
     session's title, which tells it from others, says nothing to an agent that is in it.
     """
-    parts = [CuttableHookText(strip_reminder_tag(text)) for text in texts]
+    plain = [strip_reminder_tag(text) for text in texts]
     first = (*RESTORED_SECTIONS, TITLE_SECTION)
-    others = [title for title in sections if title not in first]
-    said = _render_sections(sections, [*RESTORED_SECTIONS, *others])
-    if said:
-        parts.insert(
-            0,
-            CuttableHookText(
-                render_template(load_prompt("hooks/notes"), {"notes": said}, strict=True).strip(),
-                full_text_path=str(notes),
-            ),
-        )
-    return join_hook_texts_within_limit(parts, client)
+    titles = [*RESTORED_SECTIONS, *(title for title in sections if title not in first)]
+
+    def join(shown_besides: str) -> str:
+        said = _render_sections(sections, titles, shown_besides)
+        restored = render_template(load_prompt("hooks/notes"), {"notes": said}, strict=True)
+        parts = [CuttableHookText(text) for text in plain]
+        if said:
+            parts.insert(0, CuttableHookText(restored.strip(), full_text_path=str(notes)))
+        return join_hook_texts_within_limit(parts, client)
+
+    joined = join("\n".join(plain))
+    # What the index says is left out of the notes only where the index stands there as a whole.
+    return joined if all(text in joined for text in plain) else join("")
 
 
 def render_summary_instructions(sections: Mapping[str, str], notes: Path, client: Client) -> str:
@@ -89,14 +99,41 @@ def render_summary_instructions(sections: Mapping[str, str], notes: Path, client
     )
 
 
-def _render_sections(sections: Mapping[str, str], titles: Sequence[str]) -> str:
-    """Render sections of the notes as data.
+def _render_sections(
+    sections: Mapping[str, str], titles: Sequence[str], shown_besides: str = ""
+) -> str:
+    """Render sections of the notes as data, the words of the user once: in the first section, if
+    they do not stand in what is shown besides.
 
     Nothing in them can pass for harness text or close the tag that surrounds them.
     """
-    plain = {title: body.replace(STRUCTURAL_MARK, "").strip() for title, body in sections.items()}
-    found = [f"# {title}\n{plain[title]}" for title in titles if plain.get(title)]
+    found: list[str] = []
+    for title in titles:
+        body = sections.get(title, "").replace(STRUCTURAL_MARK, "").strip()
+        shown = "\n".join((shown_besides, *found))
+        lines = (_shorten_repetition(line, title, shown) for line in body.split("\n"))
+        if said := "\n".join(line for line in lines if line is not None).strip():
+            found.append(f"# {title}\n{said}")
     return neutralize_markup(strip_hidden_characters("\n\n".join(found)))
+
+
+_QUOTATION = lazy_pattern(r"“([^”\n]+)”")
+_INDEXED = lazy_pattern(r"\n- \[.*?\]\(.*?\) — (.*?)(?: \(\d{4}-\d\d-\d\d\))?(?=\n|\Z)")
+"""The description of a memory in the index."""
+
+
+def _shorten_repetition(line: str, title: str, shown: str) -> str | None:
+    """A line of the notes: None where it only repeats what is shown, and shorter where it quotes
+    that. Of the state even a short quotation says which request is the last.
+    """
+    if title == TASK_SECTION:
+        return None if line.removeprefix("- ") in _INDEXED.findall(shown) else line
+    quoted = [words for words in _QUOTATION.findall(line) if words.rstrip("… ") in shown]
+    if quoted and title != STATE_SECTION and line.endswith(f"“{quoted[-1]}”"):
+        return None
+    for words in quoted:
+        line = line.replace(f"“{words}”", f"“{shorten_to_one_line(words, SHORT_QUOTATION)}”")
+    return line
 
 
 # What was ready for the model after the agent had gone on without it: shown at the session's next
