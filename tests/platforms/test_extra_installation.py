@@ -8,7 +8,7 @@ import pytest
 
 from memorist.platforms.extra_installation import build_extra_install_command
 
-RECEIPT = '[tool]\nrequirements = [{ name = "memorist"%s }, { name = "ruff" }]\nentrypoints = []\n'
+RECEIPT = '[tool]\nrequirements = [{ name = "memorist"%s }, { name = "ruff", specifier = ">=0.9" }]\nentrypoints = []\n'
 
 
 @pytest.mark.parametrize(
@@ -16,19 +16,39 @@ RECEIPT = '[tool]\nrequirements = [{ name = "memorist"%s }, { name = "ruff" }]\n
     [
         (
             ', extras = ["embed", "mcp"], directory = "/src/memorist"',
-            "uv tool install --force '/src/memorist[embed,mcp,ui]'",
+            "'/src/memorist[embed,mcp,ui]'",
         ),
-        (', extras = ["ui"]', "uv tool install --force 'memorist[ui]'"),
-        (', editable = "/src/memorist"', "uv tool install --force '/src/memorist[ui]'"),
+        (', extras = ["ui"]', "'memorist[ui]'"),
+        (', specifier = "==0.1.0"', "'memorist[ui]==0.1.0'"),
+        (', editable = "/src/memorist"', "--editable '/src/memorist[ui]'"),
+        (', path = "/a b/m.whl"', "'/a b/m.whl[ui]'"),
+        (', url = "https://h.example/m.whl"', "'memorist[ui] @ https://h.example/m.whl'"),
+        (', git = "file:///m?rev=v1"', "'memorist[ui] @ git+file:///m@v1'"),
     ],
 )
 def test_with_uv_the_install_line_is_given_once_more(
     source: str, command: str, tmp_path: Path
 ) -> None:
-    """From where it was installed, with the extras of before: uv makes the environment anew."""
+    """From where it was installed, with the extras and packages of before: uv makes the environment
+    anew.
+    """
     (tmp_path / "uv-receipt.toml").write_text(RECEIPT % source)
 
-    assert build_extra_install_command("ui", prefix=tmp_path) == command
+    line = build_extra_install_command("ui", prefix=tmp_path)
+
+    assert line == f"uv tool install --force {command} --with 'ruff>=0.9'"
+
+
+def test_with_uv_memorist_may_stand_beside_another_tool(tmp_path: Path) -> None:
+    """That tool is named first, and stays what it is."""
+    receipt = (
+        '[tool]\nrequirements = [{ name = "agent" }, { name = "memorist", editable = "/m" }]\n'
+    )
+    (tmp_path / "uv-receipt.toml").write_text(receipt)
+
+    line = build_extra_install_command("ui", prefix=tmp_path)
+
+    assert line == "uv tool install --force agent --with-editable '/m[ui]'"
 
 
 def test_with_pipx_it_is_added_to_its_environment(tmp_path: Path) -> None:

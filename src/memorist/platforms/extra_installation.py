@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -11,8 +12,20 @@ import msgspec
 class _Requirement(msgspec.Struct):
     name: str
     extras: list[str] = []
+    specifier: str = ""
     directory: str = ""
     editable: str = ""
+    path: str = ""
+    url: str = ""
+    git: str = ""
+
+    def render(self) -> str:
+        """As uv takes it: with its extras, and from where it was installed."""
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        if local := self.editable or self.directory or self.path:
+            return f"{local}{extras}"
+        remote = f"git+{self.git.replace('?rev=', '@')}" if self.git else self.url
+        return f"{self.name}{extras}{f' @ {remote}' if remote else self.specifier}"
 
 
 class _Tool(msgspec.Struct):
@@ -28,21 +41,28 @@ class _UvReceipt(msgspec.Struct):
 def build_extra_install_command(extra: str, *, prefix: Path | None = None) -> str:
     """The command that adds an extra; `prefix` is the environment, by default this program's.
 
-    uv makes the environment of a tool anew, so that its command names the extras of before as well.
+    uv makes the environment of a tool anew, so that its command names the extras of before as well,
+    and the packages beside it.
     """
     prefix = prefix or Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
         return f"pipx runpip memorist install 'memorist[{extra}]'"
-    if (installed := _read_requirement(prefix / "uv-receipt.toml")) is not None:
-        source = installed.directory or installed.editable or installed.name
-        extras = ",".join(dict.fromkeys([*installed.extras, extra]))
-        return f"uv tool install --force '{source}[{extras}]'"
+    if arguments := _list_uv_arguments(prefix / "uv-receipt.toml", extra):
+        return shlex.join(("uv", "tool", "install", "--force", *arguments))
     return f"pip install 'memorist[{extra}]'"
 
 
-def _read_requirement(receipt: Path) -> _Requirement | None:
+def _list_uv_arguments(receipt: Path, extra: str) -> list[str]:
     try:
         tool = msgspec.toml.decode(receipt.read_bytes(), type=_UvReceipt).tool
     except (OSError, ValueError):
-        return None  # another tool made the environment
-    return next((each for each in tool.requirements if each.name == "memorist"), None)
+        return []  # another tool made the environment
+    own = next((each for each in tool.requirements if each.name == "memorist"), None)
+    if own is None:
+        return []
+    own.extras = list(dict.fromkeys([*own.extras, extra]))
+    main, *others = tool.requirements  # memorist may stand beside another tool
+    arguments = [*(["--editable"] if main.editable else []), main.render()]
+    for each in others:
+        arguments += ["--with-editable" if each.editable else "--with", each.render()]
+    return arguments
