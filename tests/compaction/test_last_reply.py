@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from compaction.histories import WORD, History
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
 from memorist.compaction.extractive_summary import compact_messages_with_extracts
-from memorist.compaction.newest_messages import find_reply_start, find_unanswered_start
+from memorist.compaction.newest_messages import (
+    choose_messages_to_keep_verbatim,
+    find_reply_start,
+    find_unanswered_start,
+)
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.token_count import estimate_messages_tokens
+from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
+from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
@@ -119,6 +125,27 @@ def test_a_call_s_long_foreword_is_within_the_budget(budget: int) -> None:
 
     assert found.tokens_after <= budget
     assert said.id in {each.id for each in found.messages}
+
+
+def test_a_call_keeps_its_thought_where_its_foreword_is_cut() -> None:
+    """Anthropic refuses the result of a call whose message does not begin with what was thought."""
+    thought = {"type": "thinking", "thinking": "First the table.", "signature": "c2lnbg=="}
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "t", "content": WORD * 4_000}
+    said = [
+        {"role": "user", "content": "Move the parser."},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": WORD * 4_000}, call]},
+        {"role": "user", "content": [answer]},
+    ]
+    codec = find_codec("anthropic")
+    request = codec.decode_request({"model": "m", "max_tokens": 9, "messages": said})
+    sizes = [estimate_message_tokens(each) for each in request.messages]
+    kept = choose_messages_to_keep_verbatim(request.messages, sizes, 2_000, 1.0).messages
+
+    _, shown, _ = codec.encode_request(replace(request, messages=kept))["messages"]
+    assert [each["type"] for each in shown["content"]] == ["thinking", "text", "tool_use"]
+    assert shown["content"][0] == thought
+    assert len(shown["content"][1]["text"]) < len(WORD * 4_000)
 
 
 def test_a_reply_that_called_something_is_no_last_reply() -> None:

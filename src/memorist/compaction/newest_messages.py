@@ -423,8 +423,10 @@ def _cut_message(message: Message, most: int) -> Message:
         else map_block_content(block, message.id, cut)
         for block in message.blocks
     )
-    # What the model said is no longer what its id on the wire stands for.
-    wire = None if message.role == "assistant" else message.wire
+    wire = message.wire
+    if message.role == "assistant" and wire is not None:
+        # What the model said is no longer what its id on the wire stands for.
+        wire = replace(wire, extra=None)
     return replace(message, blocks=blocks, wire=wire)
 
 
