@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from memorist.auto_memory.statements.plain_facts import NAMED_TOOLS
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 
@@ -76,6 +77,17 @@ _SAID_OF_SPEAKER = tuple(
     )
 )
 """Where the user lives and works, in the languages that are read."""
+OWN_TOOL = (
+    r"(?:fish|zsh|bash|nushell|powershell|vim|neovim|nvim|emacs|helix|vs\ ?code|cursor|zed|"
+    r"sublime|jetbrains|intellij|pycharm|webstorm|tmux|zellij|mac(?:os|book)?|windows|wsl2?|linux|"
+    r"arch(?:\ linux)?|ubuntu|fedora|debian|nixos|dvorak|colemak|a\ screen\ ?reader|voice\ input)"
+)
+"""What a user works with whatever the project: no place, as in `I moved to Neovim`."""
+_NOT_MEANT = {
+    "live": lazy_pattern(rf"(?:{OWN_TOOL}|{NAMED_TOOLS}|hause)\b|.*[をが]", re.IGNORECASE),
+    "work": lazy_pattern(r"(?:家里?|周末|晚上|夜里|自宅|在宅)\b"),
+}
+"""What somebody moves to without living there, and where or when they work without an employer."""
 WORDS_OF_VERBS = {
     "live": parse_word_list(
         "live moved relocated based living wohn leb gezogen habit vis ménagé vivo mud moro жив "
@@ -101,7 +113,9 @@ def say_fact_in_short(text: str) -> str:
     text = text.strip()
     for canonical, pattern in _SAID_OF_SPEAKER:
         if found := pattern.match(text):
-            return canonical.format(next(value for value in found.groups() if value).strip())
+            value = next(value for value in found.groups() if value).strip()
+            if _NOT_MEANT[canonical.split()[1]].match(value) is None:
+                return canonical.format(value)
     if found := _OWNERS.match(text):
         thing, who = (
             next(value for name, value in found.groupdict().items() if name.endswith(end) and value)

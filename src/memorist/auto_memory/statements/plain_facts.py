@@ -207,14 +207,14 @@ _DAY_OR_MONTH = (
     r"segundas?|terças?|quartas?|quintas?|sextas?|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|"
     r"понедельник\w*|вторник\w*|сред[ауы]|четверг\w*|пятниц\w*|суббот\w*|воскресень\w*|январ\w*|феврал\w*|март\w*|апрел\w*|ма[яй]|июн\w*|июл\w*|август\w*|сентябр\w*|октябр\w*|ноябр\w*|декабр\w*"
 )
-_NAMED = (
+NAMED_TOOLS = (
     r"pnpm|npm|yarn|bun|pip|uv|poetry|conda|jest|vitest|mocha|pytest|unittest|prettier|biome|eslint|black|ruff|mypy|webpack|vite|esbuild|docker|podman|k8s|kubernetes|terraform|ansible|"
     r"postgres(?:ql)?|mysql|mariadb|sqlite|mongo(?:db)?|redis|kafka|rabbitmq|nats|elasticsearch|clickhouse|snowflake|bigquery|python|ruby|rust|golang|java|kotlin|swift|scala|php|elixir|typescript|"
     r"javascript|react|vue|svelte|angular|django|flask|fastapi|rails|laravel|spring|node(?:js)?|deno|aws|gcp|azure|heroku|vercel|netlify|fly\.io|github|gitlab|bitbucket|jenkins|buildkite|circleci|"
     r"jira|linear|notion|slack|grafana|loki|datadog|sentry|prometheus|linux|ubuntu|debian|macos|windows|graphql|grpc|rest|oauth\d?|jwt|utc|cet|staging|snake_case|camelcase|prisma|sequelize"
 )
 _PARTICULAR = lazy_pattern(
-    rf"\d|https?://|{MASK_CHARACTER}|[@€$£¥]|(?<=[\w,;(/] )(?!I\b|I['’])(?-i:[A-ZÄÖÜÉÀÁÍÓÚ][\w.+#/-]+)|\w\.(?:md|toml|ya?ml|json|io|com|net|org|dev|py|sh)\b|\b(?:{_NAMED})\b"
+    rf"\d|https?://|{MASK_CHARACTER}|[@€$£¥]|(?<=[\w,;(/] )(?!I\b|I['’])(?-i:[A-ZÄÖÜÉÀÁÍÓÚ][\w.+#/-]+)|\w\.(?:md|toml|ya?ml|json|io|com|net|org|dev|py|sh)\b|\b(?:{NAMED_TOOLS})\b"
     rf"|\b(?:{_DAY_OR_MONTH})\b|(?:(?<=[\u0400-\u04ff{WIDE_LETTERS}，、])|(?<=[\u0400-\u04ff{WIDE_LETTERS}，、] ))[A-Za-z][\w.+#-]+|\b(?-i:[A-Z]{{2,}})\b",
     re.IGNORECASE,
 )

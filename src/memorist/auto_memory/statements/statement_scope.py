@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.fact_paraphrases import say_fact_in_short
+from memorist.auto_memory.fact_paraphrases import OWN_TOOL, say_fact_in_short
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
 from memorist.core.lazy import lazy_pattern
@@ -59,11 +59,6 @@ _MANNER = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 """How answers should be."""
-_OWN_TOOL = (
-    r"(?:fish|zsh|bash|nushell|powershell|vim|neovim|nvim|emacs|helix|vs\ ?code|cursor|zed|"
-    r"sublime|jetbrains|intellij|pycharm|webstorm|tmux|zellij|mac(?:os|book)?|windows|wsl2?|linux|"
-    r"arch(?:\ linux)?|ubuntu|fedora|debian|nixos|dvorak|colemak|a\ screen\ ?reader|voice\ input)"
-)
 _SELF = OpeningPattern(
     rf"""^(?:(?:and|also|just\ so\ you\ know|btw|fyi|hi|hey|hello)\b[,:]?\ )*(?:
     i(?:['’]m|\ am)\ (?:(?:an?|the)\ (?:[\w+#./-]+\ ){{0,4}}(?:developer|dev|engineer|programmer|lead|architect|designer|manager|scientist|analyst|student
@@ -71,7 +66,7 @@ _SELF = OpeningPattern(
     |(?:colou?r[\ -]?blind|deaf|blind|dyslexic|left[\ -]handed|vegetarian|vegan|allergic|based\ in|from|a\ native)\b|(?:new\ to|not\ familiar\ with)\ \w+[.!]?$)
     |my\ (?:name|pronouns|time\ ?zone|native\ language|first\ language|mother\ tongue|job|role|profession|shell|editor|os|operating\ system|keyboard
     \ layout)\ (?:is|are)\ (?!not\b|\w+ing\b|broken|stuck|down|slow|in\b)|i\ (?:live\ in|work\ (?:as|from\ home)|(?:don['’]t\ )?speak\ {_LANGUAGE}|have\ (?:adhd|dyslexia|(?:\w+\ ){{1,3}}years\ of))\b
-    |i\ (?:always\ |only\ |mostly\ |usually\ )?(?:use|work\ (?:in|on|with))\ (?:the\ )?{_OWN_TOOL}(?:\ shell|\ as\ my\ (?:shell|editor))?\b
+    |i\ (?:always\ |only\ |mostly\ |usually\ )?(?:use|work\ (?:in|on|with))\ (?:the\ )?{OWN_TOOL}(?:\ shell|\ as\ my\ (?:shell|editor))?\b
     |ich\ (?:bin|heiße|wohne|arbeite\ als|spreche)\b|mein\ name\ ist\b|je\ (?:suis|m['’]appelle|parle|travaille\ comme)\b|(?:yo\ )?soy\b|me\ llamo\b|vivo\ en\b
     |(?:eu\ )?sou\b|me\ chamo\b|moro\ em\b|меня\ зовут|я\ (?:—\ )?(?:разработчик|программист|инженер|работаю|живу|использую)|我(?:是(?:一?名|一?个)?.{{1,14}}(?:工程师
     |开发者?|程序员|负责人|学生|设计师|经理|新手)|叫|住在|的名字)|(?:私は|僕は|俺は).{{1,16}}(?:エンジニア|開発者|プログラマ|学生|担当|デザイナー)
