@@ -624,16 +624,24 @@ async def test_what_a_killed_client_left_is_read_when_its_session_is_closed(
 
 
 @both
+@pytest.mark.parametrize("is_written_late", [False, True])
 async def test_a_prompt_whose_turn_is_killed_in_its_first_call_is_known(
-    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+    client: Client, kind: type[Recording], is_written_late: bool, engine: Memorist, tmp_path: Path
 ) -> None:
     """The call came before the reading after the prompt, which it ended: what was typed waited for
-    the end of the turn, which never came, and the next session knew nothing of it.
+    the end of the turn, which never came, and the next session knew nothing of it. Nor did it where
+    that reading found another record, and the prompt was written after it.
     """
     agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
     await agent.start()
-    agent.file.user("From now on always use pnpm, never npm.")
+    if not is_written_late:
+        agent.file.user("From now on always use pnpm, never npm.")
     await agent.call("UserPromptSubmit", prompt="From now on always use pnpm, never npm.")
+    if is_written_late:
+        agent.file.says("Good morning.")
+        agent.write()
+        await agent.session.read_new_records()
+        agent.file.user("From now on always use pnpm, never npm.")
     await agent.call("PreToolUse", tool_name="Bash")
     second = Agent(engine, client, kind(), tmp_path / "rollout-2.jsonl", "s2")
 

@@ -136,7 +136,8 @@ class HookSession:
         self._prompt_reading: asyncio.Task[None] | None = None
         self._next_event = asyncio.Event()
         """Set when an event comes, which ends the readings after a prompt."""
-        self._has_unread_prompt = False
+        self._awaits_first_call = False
+        """Whether no tool was called since the newest prompt."""
 
     def _track_file(self, event: HookEvent) -> None:
         """Track the session file of the event; it may change, and may not exist yet. A subagent's
@@ -266,7 +267,9 @@ class HookSession:
         self._track_file(event)
         match event.hook_event_name:
             case "PreToolUse":  # what comes of a call is read after it, where that is installed
-                if self._has_unread_prompt:
+                # The prompt may follow other records, which were read without it.
+                if self._awaits_first_call:
+                    self._awaits_first_call = False
                     await self.read_new_records()
             case "PostToolUse":
                 if self._tail is not None and self._tail.unread_bytes >= MIN_UNREAD_BYTES:
@@ -277,7 +280,7 @@ class HookSession:
                 await self._end_session()
             case "UserPromptSubmit":
                 self._unrecorded_prompts += _read_prompt_message(event)
-                self._has_unread_prompt = True
+                self._awaits_first_call = True
                 self._next_event.clear()
                 self._prompt_reading = asyncio.create_task(self._read_prompt())
             case "SessionStart":
@@ -338,7 +341,6 @@ class HookSession:
         if tail is None or not tail.exists:
             return False
         async with self._reading:
-            self._has_unread_prompt = False
             found = await asyncio.to_thread(
                 tail.read_new_entries, frozenset(self._session.message_ids), from_start=from_start
             )
