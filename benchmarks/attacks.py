@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_memo
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import JsonObject
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import Request

@@ -19,7 +19,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_journal import DreamReport
 from memorist.ports import Model, Request

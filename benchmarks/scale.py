@@ -29,7 +29,7 @@ from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, crea
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.ports import TextAndWordVectors

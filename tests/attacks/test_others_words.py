@@ -16,7 +16,7 @@ from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import group_evidence_by_speaker
 

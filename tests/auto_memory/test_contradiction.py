@@ -26,7 +26,7 @@ from memorist.auto_memory.statement_comparison import (
     compare_statements,
     remove_contradicted_clauses,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 

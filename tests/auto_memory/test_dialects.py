@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
     parse_memory_file,
     with_header_values,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 pytestmark = pytest.mark.covers("AM-13")
 

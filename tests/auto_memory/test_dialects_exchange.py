@@ -21,7 +21,7 @@ from memorist.auto_memory.interop.memory_transfer import (
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles

@@ -26,7 +26,7 @@ from memorist.auto_memory.write_gate import (
     judge_memory_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 SAID = WriteEvidence(
     session="s1",

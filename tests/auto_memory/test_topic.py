@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import (
     parse_memory_file,
     with_provenance,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 
 @pytest.mark.covers("AM-1", "AM-2")

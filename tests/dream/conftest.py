@@ -10,7 +10,7 @@ import pytest
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.dream.dream import DreamExtension
 from memorist.dream.past_session_evidence import PastSessionLocation
 from memorist.events import Event

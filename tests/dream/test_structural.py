@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_file import (
     create_memory_file,
     parse_memory_file,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource

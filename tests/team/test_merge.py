@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy, split_named_sections
 from memorist.team.shared_memory_form import (
     build_local_file_keeping_pin,

@@ -40,7 +40,7 @@ from memorist.auto_memory.write_gate import (
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.front_matter import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.engine.session import Session
 from memorist.errors import InputError
 from memorist.safety.markup_sanitizer import neutralize_markup

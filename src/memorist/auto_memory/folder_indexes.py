@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_index import (
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.memory_scan import ABSENT_FILE, FolderScan
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path, select_own_or_team_headers
-from memorist.core.text_analysis import decode_file_text_losslessly, encode_file_text_as_utf8
+from memorist.core.text_encoding import decode_file_text_losslessly, encode_file_text_as_utf8
 from memorist.errors import StoreError, WriteConflict
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings

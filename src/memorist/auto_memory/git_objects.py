@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_module
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 if TYPE_CHECKING:
     from dulwich import object_store, objects, pack

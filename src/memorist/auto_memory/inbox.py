@@ -15,7 +15,7 @@ from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import NOT_TYPED, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_json_if_valid, remove_if_exists

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import InputError
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
 from memorist.core.plural import join_first
-from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
+from memorist.core.text_encoding import encode_file_text_as_utf8, replace_surrogates
 from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
 from memorist.safety.secrets import redact
 

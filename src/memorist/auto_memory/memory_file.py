@@ -21,7 +21,7 @@ from memorist.core.front_matter import (
     update_front_matter,
 )
 from memorist.core.plural import pluralize
-from memorist.core.text_analysis import (
+from memorist.core.text_encoding import (
     count_undecoded_bytes,
     decode_file_text_losslessly,
     encode_file_text_as_utf8,

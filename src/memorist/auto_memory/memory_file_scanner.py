@@ -25,7 +25,7 @@ from memorist.auto_memory.memory_scan import (
 )
 from memorist.auto_memory.quotation_proof import adds_nothing_to_former_memory
 from memorist.auto_memory.visible_memory import USER_TRUST
-from memorist.core.text_analysis import (
+from memorist.core.text_encoding import (
     count_undecoded_bytes,
     decode_file_text_losslessly,
     detect_utf16_or_utf32_mark,

@@ -49,7 +49,7 @@ from memorist.auto_memory.team_memory import (
     TeamMemoryBody,
     is_team_path,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes

@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_index import copy_user_written_index_lines
 from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_memory_file_size
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import TEAM_INDEX_PATH
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import convert_os_error_to_store_error, make_folders, read_if_exists

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, Trust, parse_memory_file
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import convert_epoch_to_utc_datetime
 from memorist.forks.fork_permissions import has_invisible_characters
 from memorist.safety.hidden_characters import strip_hidden_characters

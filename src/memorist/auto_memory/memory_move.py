@@ -10,7 +10,7 @@ from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError, NothingToDo
 
 

@@ -29,7 +29,7 @@ from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import names_whole_subject
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 
 class Reconciliation(Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import adds_nothing_to_former_memory
 from memorist.auto_memory.visible_memory import USER_TRUST
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import NothingToDo, WriteConflict
 from memorist.safety.secrets import redact_bytes
 

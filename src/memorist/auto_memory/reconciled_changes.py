@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_reconciliation import (
 )
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
 """Actors whose new memories are compared with those that are there. The others bring whole folders

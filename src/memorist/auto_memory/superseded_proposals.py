@@ -16,7 +16,7 @@ from memorist.auto_memory.related_statement_search import RelatedStatementSearch
 from memorist.auto_memory.statement_comparison import OPPOSED, compare_statements
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_timestamp
 
 

@@ -24,7 +24,7 @@ from memorist.auto_memory.merge_conflict import (
     is_conflicted_copy,
     parse_merge_conflicts,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.safety.permission_claims import grants_permission, is_injected_order_or_permission
 from memorist.safety.prompt_injection import find_injection_rules
 

@@ -63,7 +63,7 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.safety.hidden_characters import (
     find_hidden_characters,
     fold_hidden_and_lookalike_characters,

@@ -26,7 +26,7 @@ from memorist.context.host_permissions import (
 )
 from memorist.context.recorded_context import CONVERSATION_PARTS
 from memorist.core.json_decoding import convert_value
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.engine.context_listing import (
     ContextListing,
     list_first_context,

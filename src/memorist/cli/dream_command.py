@@ -21,7 +21,7 @@ from memorist.cli.command_environment import explain_memory_off, load_project_se
 from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.project_memory_access import confirm_or_abort, read_given_text
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen

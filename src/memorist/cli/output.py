@@ -11,7 +11,7 @@ import msgspec
 from memorist.cli.terminal_stream import EscapingTerminalStream, escape_control_characters
 from memorist.core.lazy import lazy_module
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.platforms.user_home import expand_user
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 

@@ -18,7 +18,7 @@ from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.cli.sessions_command import take_in_new_sessions
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.engine.project_search import ProjectSearch, SearchResults, label_team_or_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError

@@ -18,7 +18,7 @@ from memorist.cli.command_environment import (
 )
 from memorist.cli.command_group import LazyCommandGroup
 from memorist.core.json_decoding import convert_value
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings

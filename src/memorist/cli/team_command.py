@@ -25,7 +25,7 @@ from memorist.cli.memory.project_memory_access import (
 )
 from memorist.cli.team_server_commands import team_serve_command, team_token_command
 from memorist.core.plural import pluralize
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo
 from memorist.store.disk_files import DiskFiles

@@ -11,7 +11,7 @@ import click
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import InputError, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
 from memorist.system import format_server_address

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_lines_at_line_feeds
-from memorist.core.text_analysis import detect_utf16_or_utf32_mark
+from memorist.core.text_encoding import detect_utf16_or_utf32_mark
 from memorist.errors import StoreError
 from memorist.platforms.user_home import expand_user
 from memorist.ports import FileInfo, ReadableFileSystem

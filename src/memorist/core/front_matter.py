@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.yaml_text import dump_yaml, parse_yaml_scalars_as_text
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError
 from memorist.ports import FileSystem

@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.statements.statement_similarity import extract_comparable_words
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import to_printable_line
+from memorist.core.text_encoding import to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word

@@ -12,7 +12,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.prompt_templates import render_template
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.safety.hidden_characters import strip_hidden_characters

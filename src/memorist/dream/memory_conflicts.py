@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.dream_questions import MemoryRemovalQuestion
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header_values
 from memorist.auto_memory.visible_memory import find_memory_suspicions
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions_for_user
 from memorist.dream.duplicate_memories import (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import NOTICE_EVENTS
 

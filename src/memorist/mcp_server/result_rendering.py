@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_minute
 from memorist.recall.memory_selection import MemoryMatch, SelectedMemory
 from memorist.safety.hidden_characters import strip_hidden_characters

@@ -5,7 +5,7 @@ Imported on demand: the ledger of a session takes long to load.
 
 from __future__ import annotations
 
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import InputError, NothingToDo
 from memorist.mcp_server.project_sessions import RecordedProjectSessions
 from memorist.mcp_server.result_rendering import cut_to_answer_limit

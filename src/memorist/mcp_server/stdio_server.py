@@ -30,7 +30,7 @@ from pydantic import ValidationError
 
 from memorist import __version__
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import InputError, MemoristError, UsageError
 from memorist.mcp_server.handshake import describe_tools
 from memorist.mcp_server.tool_arguments import (

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from memorist.core.json_decoding import convert_value
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import InputError, UsageError
 
 MEMORY_URI = "memorist://memory"

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import ModelNameError, ModelRequestRejected
 from memorist.models.multilingual_embedder import (
     MultilingualEmbedder,

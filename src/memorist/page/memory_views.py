@@ -16,7 +16,7 @@ from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_memories_with_changed_anchors
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.errors import InputError
 from memorist.page.page_context import (

@@ -21,7 +21,7 @@ from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.prompt_templates import render_template
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_local_day
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup

@@ -17,7 +17,7 @@ from memorist.core.plural import join_first
 from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_words_with_keys
 from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_local_day
 from memorist.formats.host_markup import put_typed_text_before_pastes, strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.interop.codex_memory import GROUP_PREFIX
 from memorist.auto_memory.interop.dialect import render_bullet
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.rollouts.raw_memory import ClaimProof, TaskOutcome
 from memorist.rollouts.rollout_summaries import compute_short_rollout_digest
 

@@ -19,7 +19,8 @@ from memorist.auto_memory.statements.statement_similarity import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import analyze_text, to_printable_line
+from memorist.core.text_analysis import analyze_text
+from memorist.core.text_encoding import to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import (
     FormTask,

@@ -22,7 +22,7 @@ from memorist.core.front_matter import (
     update_front_matter,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import to_printable_line
+from memorist.core.text_encoding import to_printable_line
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.core.json_decoding import decode_json
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import convert_epoch_to_utc_datetime
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 

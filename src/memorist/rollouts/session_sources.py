@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_location import (
     read_remote_identity,
 )
 from memorist.core.json_decoding import decode_json
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
+from memorist.core.text_encoding import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod

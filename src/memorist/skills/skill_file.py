@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.core.front_matter import FrontMatter, split_front_matter
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.skills.skill_interface import FALSE_VALUES, SkillInterface
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.yaml_text import parse_yaml_scalars_as_text
 from memorist.safety.hidden_characters import strip_hidden_characters
 

@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 import zstandard
 
-from memorist.core.text_analysis import detect_utf16_or_utf32_mark
+from memorist.core.text_encoding import detect_utf16_or_utf32_mark
 from memorist.errors import UnreadableSession
 from memorist.formats.transcript_format import RawTranscriptLine, TranscriptEntry, read_session
 

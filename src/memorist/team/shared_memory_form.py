@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_memory_file, with_header_values
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.safety.secrets import find_secrets
 
 _PIN_KEY = "pinned"

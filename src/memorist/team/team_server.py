@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.json_decoding import decode_json
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import StoreError, UsageError
 from memorist.platforms.loopback_peers import is_connection_of_other_user
 from memorist.safety.secrets import find_secrets

@@ -16,7 +16,7 @@ from memorist.auto_memory.team_memory import (
     is_team_path,
 )
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.team.shared_memory_form import find_sharing_problem
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.team_memory import TEAM_PREFIX, get_kind_sharing_scope, is_team_path
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.team.team_sync import TeamSync
 
 

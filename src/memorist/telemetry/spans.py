@@ -14,7 +14,7 @@ import re
 from msgspec import Struct
 
 from memorist.core.messages import Usage
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.errors import ModelNameError
 from memorist.events import (
     CompactionFailed,

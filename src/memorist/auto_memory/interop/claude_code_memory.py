@@ -35,7 +35,7 @@ from memorist.auto_memory.memory_manifest import (
     build_memory_header,
     is_memory_file,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
+from memorist.core.text_encoding import encode_file_text_as_utf8, replace_surrogates
 from memorist.settings import AutoMemorySettings
 
 _DAILY_LOG = re.compile(r"logs/\d{4}/")

@@ -30,7 +30,7 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
 )
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, make_file_name
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 # Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md`.
 

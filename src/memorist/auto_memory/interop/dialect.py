@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_file import (
     make_file_name,
 )
 from memorist.core.markdown import mark_fenced_code
-from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
+from memorist.core.text_encoding import encode_file_text_as_utf8, replace_surrogates
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.

@@ -24,7 +24,7 @@ from memorist.auto_memory.interop.dialect import (
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, MemoryKind
 from memorist.auto_memory.memory_index import list_pointer_targets
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 
 HERMES_SEPARATOR = "\n§\n"
 HERMES_LIMITS = {"MEMORY.md": 2_200, "USER.md": 1_375}

@@ -40,7 +40,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
 )
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
 from memorist.core.markdown import mark_fenced_code
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 
 INSTRUCTION_FILE_NAMES = frozenset(
     {"agents.md", "agents.override.md", "claude.md", "claude.local.md", "conventions.md"}

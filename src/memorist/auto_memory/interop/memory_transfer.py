@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.plural import join_first
-from memorist.core.text_analysis import (
+from memorist.core.text_encoding import (
     count_undecoded_bytes,
     decode_file_text_losslessly,
     encode_file_text_as_utf8,

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.lazy import lazy_module, lazy_pattern
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata

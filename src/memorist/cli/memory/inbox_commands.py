@@ -28,7 +28,7 @@ from memorist.cli.memory.project_memory_access import (
     read_given_text,
 )
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import UsageError
 

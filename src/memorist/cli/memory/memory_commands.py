@@ -39,7 +39,7 @@ from memorist.cli.memory.project_memory_access import (
     print_write_outcome,
     read_given_text,
 )
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles

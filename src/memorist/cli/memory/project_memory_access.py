@@ -19,7 +19,7 @@ from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_project_settings
-from memorist.core.text_analysis import (
+from memorist.core.text_encoding import (
     count_undecoded_bytes,
     decode_file_text_losslessly,
     replace_surrogates,

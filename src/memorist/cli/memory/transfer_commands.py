@@ -31,7 +31,7 @@ from memorist.cli.memory.project_memory_access import (
     print_write_outcome,
 )
 from memorist.core.plural import pluralize
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles
 

@@ -28,7 +28,7 @@ from memorist.cli.memory.memory_commands import (
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_minute
 from memorist.engine.memory_status import ORIGINS
 from memorist.errors import InputError

@@ -19,7 +19,7 @@ from memorist.cli.memory.project_memory_access import (
     read_given_text,
 )
 from memorist.core.plural import pluralize
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
     MemorySummaryText,

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from memorist.cli import output
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.plural import pluralize
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_encoding import replace_surrogates
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
 from memorist.rollouts.job_worker import FinishedJob, JobEvent
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
