@@ -80,6 +80,8 @@ class WordIndex:
 
     def _open(self) -> None:
         self._database = open_or_replace_index(self._path)
+        self._embedders: frozenset[str] = frozenset()
+        self._embedders_at: tuple[int, int] | None = None
         self._opened_file = get_device_and_inode(self._path)
         self._file_due = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
@@ -100,6 +102,7 @@ class WordIndex:
             return False
         self._database.close()
         self._database = open_unsaved_index(self._path, cause)
+        self._embedders_at = None
         self._file_due = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
         return True
 
@@ -226,12 +229,16 @@ class WordIndex:
             return frozenset(row["fingerprint"] for row in found)
 
     def has_vectors(self, embedder: str) -> bool:
-        """Whether anything was embedded by this embedder."""
-        with _translate_index_errors("read"):
-            found = self._database.execute(
-                "select 1 from vectors where embedder = ? limit 1", (embedder,)
-            )
-            return found.fetchone() is not None
+        """Whether anything was embedded by this embedder. Read once for each state of the file: no
+        key of the table begins with the embedder, and a search of many entries asks each time.
+        """
+        state = self.read_change_marker()
+        if self._embedders_at != state:
+            with _translate_index_errors("read"):
+                found = self._database.execute("select distinct embedder from vectors")
+                self._embedders = frozenset(row["embedder"] for row in found)
+            self._embedders_at = state
+        return embedder in self._embedders
 
     def read_vectors_by_fingerprint(
         self, embedder: str, fingerprints: Collection[str]
