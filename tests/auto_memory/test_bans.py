@@ -271,3 +271,37 @@ def test_report_task_or_encouragement_does_not_wait(typed: str) -> None:
 def test_what_was_not_agreed_yet_is_no_reminder(typed: str) -> None:
     """Only as a question does "we did not decide" remind of a decision; "this" names nothing."""
     assert not list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "führe immer den Linter vor dem Commit aus",
+        "Nein, führe immer die Tests aus",
+        "lance toujours les tests",
+        "Non, lance toujours le linter avant de committer",
+        "ejecuta siempre los tests",
+        "rode sempre os testes antes do commit",
+        "никогда не пушь в main",
+        "Нет, всегда запускай линтер перед коммитом",
+    ],
+)
+def test_order_for_always_is_noticed_whatever_its_verb(typed: str) -> None:
+    """With "always" or "never" behind the verb, and behind a refusal, it waits or is kept."""
+    assert list_certain_statements(typed) or list(list_probable_statements(typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "falla siempre el mismo test",
+        "habe immer noch den Fehler",
+        "échoue toujours avec la même erreur",
+        "Nein, das ist immer noch kaputt",
+        "никогда не знаешь что будет",
+    ],
+)
+def test_report_of_what_always_happens_is_no_order(typed: str) -> None:
+    """A third person without its subject, and a state that lasts."""
+    assert not list_certain_statements(typed)
+    assert not list(list_probable_statements(typed))

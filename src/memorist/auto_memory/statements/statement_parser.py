@@ -153,7 +153,7 @@ writes it.
 """
 _REFUSAL = lazy_pattern(
     r"(?:(?:no|nope|nah)(?:[\s,]+wait)?|wait,? no|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
-    r".{1,30})|incorrect|不对|错了"
+    r".{1,30})|incorrect|nein|nee|non|não|нет|不对|错了"
     r"|不是|不行)\s*[,.!:;–—，。！：-]+\s*",
     re.IGNORECASE,
 )
@@ -424,10 +424,14 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
 
 def _match_refused(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
     """Read a rule behind a refusal: `不对，我喜欢简短的回答`."""
-    refusal = _REFUSAL.match(sentence.masked, start)
-    return (
-        None if refusal is None else match_first_statement_pattern(_RULES, sentence, refusal.end())
-    )
+    behind = find_refusal_end(sentence.masked, start)
+    return match_first_statement_pattern(_RULES, sentence, behind) if behind > start else None
+
+
+def find_refusal_end(masked: str, start: int) -> int:
+    """Where a sentence goes on behind a refusal ("no, …", "nein, …"); its start without one."""
+    refusal = _REFUSAL.match(masked, start)
+    return refusal.end() if refusal else start
 
 
 def _match_lasting_clause(

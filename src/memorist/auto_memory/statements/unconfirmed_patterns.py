@@ -277,6 +277,13 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:à la fin|au début) de (?:chaque|toute) (?:session|tâche|réponse|conversation|journée),? .{3,})
     correction: (?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)
     rule: (?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)
+    # An order with "always" or "never" behind its verb, whatever the verb.
+    rule: (?P<text>(?:bitte )?(?!(?:ich|habe|hatte|hätte|wäre|wurde|werde|würde|sollte|könnte|konnte|wollte|finde|sehe|bekomme|kriege|leider|heute
+        |danke|alle|eine|diese|keine|welche)\b)[a-zäöüß]{3,}e (?:immer|nie(?:mals)?) (?!(?:noch|wieder|mehr|gleich)\b)\w.+)
+    rule: (?P<text>(?!(?:marche|fonctionne|plante|échoue|reste|manque|elle|je|ce|cette|une|le|affiche|donne|retourne|renvoie)\b)\w{3,}(?:e|ez|s|is) (?:toujours|jamais)
+        [ ](?:les?|la|l['’]|un|une|des|avec|avant|sur|dans|en|tes|tous|ton|ta)\b.+)
+    rule: (?P<text>(?!(?:falla|funciona|sale|aparece|queda|tarda|devuelve|pasa|hay|era|esta|ella|una|para|esa|falha|aparece|fica|demora|retorna
+        |volta|cada|nada|toda|casa|quase)\b)\w{3,}[ae] (?:siempre|nunca|sempre) (?:el|la|los|las|un|una|con|antes|en|o|os|a|as|um|uma|com|em)\b.+)
     # Spanish and Portuguese
     rule: (?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)
     correction: (?P<text>(?:por favor,? )?(?:deja|dejá|para|pare|parem?) de \w+[aei]r\b.+)

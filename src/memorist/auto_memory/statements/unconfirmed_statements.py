@@ -35,6 +35,7 @@ from memorist.auto_memory.statements.statement_parser import (
     LONE_CONFIRMATION,
     MAX_STATEMENTS,
     Statement,
+    find_refusal_end,
     find_statement_in_sentence,
     has_line_about_other_text,
     has_rule_amid_description,
@@ -273,7 +274,10 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
     masked = sentence.masked[start:]
     may_be_others = contains_unattributable_text(typed)
     if (
-        match_first_statement_pattern(_WAITING, sentence, start) is not None
+        any(
+            match_first_statement_pattern(_WAITING, sentence, begin) is not None
+            for begin in {start, find_refusal_end(sentence.masked, start)}
+        )
         or (classify_plain_fact(sentence) is not None and not may_be_others)
         or _is_about_user_in_doubt(masked)
         or _is_labelled(sentence)
