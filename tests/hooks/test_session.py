@@ -23,9 +23,12 @@ from memorist.hooks import session_file_tail
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import MAX_OPEN_SESSIONS, HookSession, HookSessionPool
+from memorist.hooks.hook_texts import render_restored_notes
 from memorist.recall.lexical_score import EntryColumns, build_entry_columns
 from memorist.recall.session_recall import SessionMemoryRecall
 from memorist.recall.word_index import StoredIndexRow
+from memorist.session_memory.structural_notes import TASK_SECTION
+from memorist.session_memory.work_notes import ERRORS_SECTION
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step
@@ -262,6 +265,26 @@ async def test_after_a_compaction_no_demand_is_said_twice(
         assert back.count(demand) == asked.count(demand) == 1, (demand, asked, back)
     assert "Last request: “No emojis in commit messages" in back
     await agent.session.close()
+
+
+@pytest.mark.covers("IN-2")
+def test_what_an_entry_says_besides_a_quotation_stays_after_a_compaction(tmp_path: Path) -> None:
+    """Only an entry that is a quotation and nothing else goes where its words stand already; of any
+    other the quotation is shortened, and one that stands nowhere else stays whole.
+    """
+    demand = "never drop the table invoices without a backup of the day"
+    sections = {
+        TASK_SECTION: f"- {demand}",
+        ERRORS_SECTION: f"- The user: “{demand}”\n"
+        f"- The restore script had a wrong path; corrected by “{demand}”\n"
+        f"- First “use the replica for every report” then “{demand}”\n- The user: “no”",
+    }
+    said = render_restored_notes(sections, tmp_path / "notes.md", (), "claude-code")
+
+    assert said.count(demand) == 1
+    assert "The restore script had a wrong path" in said
+    assert "use the replica for every report" in said
+    assert "The user: “no”" in said
 
 
 @both

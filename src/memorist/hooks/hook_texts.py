@@ -117,7 +117,10 @@ def _render_sections(
     return neutralize_markup(strip_hidden_characters("\n\n".join(found)))
 
 
-_QUOTATION = lazy_pattern(r"“([^”\n]+)”")
+_QUOTATION = lazy_pattern(r"“([^”\n]{12,})”")
+"""Words of some length; shorter ones stand in any text."""
+_LONE_QUOTATION = lazy_pattern(r"- [\w ]{1,20}: “[^”\n]+”")
+"""An entry that says nothing but who said it, or when."""
 _INDEXED = lazy_pattern(r"\n- \[.*?\]\(.*?\) — (.*?)(?: \(\d{4}-\d\d-\d\d\))?(?=\n|\Z)")
 """The description of a memory in the index."""
 
@@ -129,7 +132,7 @@ def _shorten_repetition(line: str, title: str, shown: str) -> str | None:
     if title == TASK_SECTION:
         return None if line.removeprefix("- ") in _INDEXED.findall(shown) else line
     quoted = [words for words in _QUOTATION.findall(line) if words.rstrip("… ") in shown]
-    if quoted and title != STATE_SECTION and line.endswith(f"“{quoted[-1]}”"):
+    if quoted and title != STATE_SECTION and _LONE_QUOTATION.fullmatch(line):
         return None
     for words in quoted:
         line = line.replace(f"“{words}”", f"“{shorten_to_one_line(words, SHORT_QUOTATION)}”")
