@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,34 @@ async def test_an_answer_that_loops_is_read_no_further(open_at: Open) -> None:
     assert reply.attempts == 1
     assert reply.usage.input > 0
     assert 300 < reply.usage.output < 3_000
+
+
+@pytest.mark.parametrize("then", ["hang", "end"])
+async def test_an_answer_that_is_read_no_further_leaves_no_reader_half_way(
+    open_at: Open, then: str
+) -> None:
+    """Every generator of the SDK and its HTTP client has run to its end: one that the interpreter
+    had to end later failed now and then, while another thread collected garbage.
+    """
+    left: list[str] = []
+    finish = sys.get_asyncgen_hooks().finalizer
+    assert finish is not None
+
+    def note(generator: Any) -> None:
+        left.append(generator.__qualname__)
+        finish(generator)
+
+    first = sys.get_asyncgen_hooks().firstiter
+    sys.set_asyncgen_hooks(firstiter=first, finalizer=note)
+    try:
+        looping = Say(text="Here it is:\n" + LINE * 1_000)
+        step = InterruptedReply(step=looping, at=0.7, then="hang") if then == "hang" else looping
+        with ScriptedServer([step]) as server:
+            await ask(open_at(server))
+    finally:
+        sys.set_asyncgen_hooks(firstiter=first, finalizer=finish)
+
+    assert left == []
 
 
 @pytest.mark.covers("FK-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -26,6 +27,10 @@ class SdkHttpResponse(Protocol):
 
     async def aread(self) -> bytes:
         """The whole body."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connection's part of it."""
         ...
 
 
@@ -84,10 +89,23 @@ async def _read_events(stream: SdkEventStream, events: list[JsonObject]) -> tupl
     repeated there, and those that were read.
     """
     watch = RepetitionDetector()
-    async for event in stream:
+    decoded = aiter(stream)
+    async for event in decoded:
         if not isinstance(event, dict):
             continue
         events.append(event)
         if repeated := watch.count_repeated(event):
+            await _close_and_finish(stream, decoded)
             return repeated, watch.read
     return 0, watch.read
+
+
+async def _close_and_finish(stream: SdkEventStream, decoded: AsyncIterator[object]) -> None:
+    """Close the response, and let every generator between it and the SDK's events run to its end.
+    A generator that is dropped half-way is ended later by the interpreter, which fails now and then
+    where another thread collects garbage at that moment.
+    """
+    await stream.response.aclose()
+    with suppress(Exception):  # whatever the rest of an answer that nobody wants ends with
+        async for _ in decoded:
+            pass
