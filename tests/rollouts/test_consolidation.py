@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import ModelUnavailable, StoreError, WriteConflict
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkRunDenial, ForkSpec, Receipt
 from memorist.ports import Request
@@ -762,6 +763,31 @@ def _draft_lines(request: Request) -> list[str]:
         if "<draft " in block.get("text", "")
     ]
     return str(message).split("<draft ")[1].split("\n")
+
+
+@pytest.mark.covers("RO-5")
+async def test_a_small_model_on_this_machine_is_asked_for_edits_that_fit_its_window(
+    tmp_path: Path,
+) -> None:
+    """However much the sessions hold, each request leaves room for the answer in a window of 8,192
+    tokens, and none asks for a form.
+    """
+    facts = [bullet(f"Part {number} is at `src/part_{number}.py`.") for number in range(400)]
+    rows = [
+        kept(f"s{number}", task(f"Task {number}", knowledge=facts[number * 40 :][:40]), root=TILL)
+        for number in range(10)
+    ]
+    name = "openai-chat:small@http://127.0.0.1:9/v1"
+    steps = [Say(text="All is well.")] * 9
+    model = ScriptedModel(steps, format="openai_chat", name=name, window=8_192)
+
+    done = await run(replace(means(tmp_path), model=model), rows)
+
+    assert done.outcome == "changed"
+    assert model.requests
+    for each in model.requests:
+        assert "json_schema" not in json.dumps(each.body)
+        assert estimate_text_tokens(json.dumps(each.body["messages"])) < 6_500
 
 
 @pytest.mark.covers("RO-6")

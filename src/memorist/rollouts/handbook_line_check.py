@@ -110,12 +110,10 @@ class RepeatedRequestDetector:
 
 
 class HandbookLineChecker:
-    """Judges the lines of one answer by `source`, what the model was shown of the sessions, and by
-    `prompt`, the words that asked.
-    """
+    """Judges the lines of one answer by `source`, what the model was shown of the sessions."""
 
-    def __init__(self, source: str, prompt: str = "") -> None:
-        self._check = AnswerLineChecker(source, prompt)
+    def __init__(self, source: str) -> None:
+        self._check = AnswerLineChecker(source, "")
         self._source = source.casefold()
         self._stems = extract_content_stems(source) | extract_content_stems(
             _JOINTS.sub(" ", source)

@@ -29,7 +29,6 @@ from memorist.forks.fork_spec import (
     Receipt,
     build_discarded_receipt,
 )
-from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.rollouts.accepted_folder_state import AcceptedFolderState
 from memorist.rollouts.folder_changes import (
@@ -42,7 +41,6 @@ from memorist.rollouts.folder_changes import (
 from memorist.rollouts.forgotten_claims import ForgottenClaimsReader
 from memorist.rollouts.hand_edits import ParsedHandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
-from memorist.rollouts.handbook_form import build_handbook_form
 from memorist.rollouts.handbook_review import (
     HandbookEditsRejection,
     find_excessive_growth_problem,
@@ -342,12 +340,12 @@ class _ConsolidationRun:
         if model is None or not draft.changed_titles or not has_new:
             return draft, "structural", "", None
         try:
-            overlay, receipt, refused = await self._run_fork(model, draft, given)
+            overlay, receipt = await self._run_fork(model, draft, given)
         except _LeaseLostError:
             return draft, "structural", _LOST, None
-        unused = _find_unused_reason(receipt, refused)
+        unused = _find_unused_reason(receipt)
         if unused:
-            return draft, "structural", unused, _replace_answer_by_reason(receipt, unused)
+            return draft, "structural", unused, replace(receipt, said=unused)
         reworded = {
             path.relative_to(self._folder).as_posix(): pair
             for path, pair in overlay.changes().items()
@@ -366,14 +364,12 @@ class _ConsolidationRun:
             verdict = HandbookEditsRejection(next(iter(huge.values())))
         if isinstance(verdict, HandbookEditsRejection):
             unused = f"the model's work was refused: {verdict.why}"
-            return draft, "structural", unused, _replace_answer_by_reason(receipt, unused)
+            return draft, "structural", unused, replace(receipt, said=unused)
         unusable = (*huge.values(), *verdict.dropped)
         self._remarks += [f"of the model's work a part was refused: {why}" for why in unusable]
         if not reworded:
             self._remarks.append(_NOTHING_CHANGED)
-        receipt = _replace_answer_by_reason(
-            receipt, "its wording stands" if reworded else _NOTHING_CHANGED
-        )
+        receipt = replace(receipt, said="its wording stands" if reworded else _NOTHING_CHANGED)
         self._remarks += (
             [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"]
             if verdict.ignored
@@ -402,11 +398,8 @@ class _ConsolidationRun:
 
     async def _run_fork(
         self, model: Model, draft: FolderDraft, given: FolderDraftInput
-    ) -> tuple[OverlayFiles, Receipt, str]:
-        """Run the fork on the draft, in memory. The text says why nothing of the answer to the
-        form may stand; empty where something may.
-        """
-        refused: list[str] = []
+    ) -> tuple[OverlayFiles, Receipt]:
+        """Run the fork on the draft, in memory."""
         drafted = OverlayFiles(self._files)
         for path, data in draft.files.items():
             drafted.write(self._folder / path, data)
@@ -432,9 +425,7 @@ class _ConsolidationRun:
             load_prompt("rollouts/consolidate_first"),
             load_prompt("rollouts/consolidate_again"),
             load_prompt("rollouts/consolidate_lean"),
-            load_prompt("rollouts/consolidate_form"),
         )
-        fills = should_use_answer_form(model, self._runtime.settings.models, shares=False)
         spec = ForkSpec(
             label=CONSOLIDATION_LABEL,
             why="what past sessions say has changed",
@@ -443,14 +434,10 @@ class _ConsolidationRun:
             permission=FolderAccess(folder=self._folder, may_read_anywhere=False),
             limits=self._limits,
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
-            form=build_handbook_form(work, texts.form, on_refused=refused.append)
-            if fills
-            else None,
-            one_round=fills,
         )
         runtime = self._runtime
         running = runtime.run_fork_for_review(spec, model, overlay)
-        return overlay, await self._with_heartbeat(running), refused[0] if refused else ""
+        return overlay, await self._with_heartbeat(running)
 
     async def _with_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:
         """Return the fork's receipt; raises _LeaseLostError, with the fork cancelled, if the lease
@@ -546,19 +533,13 @@ def _last_wanted(row: StoredExtract) -> int:
     return row.last_use
 
 
-def _replace_answer_by_reason(receipt: Receipt, why: str) -> Receipt:
-    """The receipt with what became of the answer in place of it, and what was dropped."""
-    dropped = (line for line in receipt.said.splitlines() if line.startswith("(Dropped:"))
-    return replace(receipt, said="\n".join((why, *dropped)))
-
-
-def _find_unused_reason(receipt: Receipt, refused: str) -> str:
+def _find_unused_reason(receipt: Receipt) -> str:
     """Why nothing that the model wrote is looked at; empty where it is."""
     if receipt.outcome is ForkOutcome.BLOCKED:
         return f"no model was asked: {receipt.said}"
     if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
         return f"the model did not finish: {receipt.said}"
-    return f"the model's work was refused: {refused}" if refused else ""
+    return ""
 
 
 def _join_results(first: ConsolidationResult, last: ConsolidationResult) -> ConsolidationResult:

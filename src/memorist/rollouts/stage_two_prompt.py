@@ -47,7 +47,6 @@ class StageTwoPrompts(Struct, frozen=True):
     first: str
     again: str
     lean: str
-    form: str
 
 
 class StageTwoInput(Struct, frozen=True, kw_only=True):
