@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -23,11 +22,10 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Protocol
 
-import msgspec
 from msgspec import Struct
 
 from benchmarks.datasets import BenchConversation, all_sessions, locomo_file, read_locomo
-from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
+from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import Message, TextBlock, ThinkingBlock, ToolResult
 from memorist.core.search_words import QUERY_STOP_WORDS
 from memorist.formats.format_detection import read_session
@@ -340,7 +338,11 @@ def _rows(way: str, figures: Figures) -> list[BenchRow]:
         goal = f"at least {GOALS[cut]}" if way == WORDS else ""
         rows.append(
             BenchRow(
-                way + _held_back(cut), recall, "%", goal, recall >= GOALS[cut] if goal else None
+                f"{way}: recall@{cut}, conversations held back",
+                recall,
+                "%",
+                goal,
+                recall >= GOALS[cut] if goal else None,
             )
         )
     rows += [
@@ -358,40 +360,3 @@ def _rows(way: str, figures: Figures) -> list[BenchRow]:
         BenchRow(f"{way}: a question, 95th percentile", ordered[int(0.95 * len(ordered))], "ms"),
         BenchRow(f"{way}: indexing all conversations", figures.index_seconds, "s"),
     ]
-
-
-def draw_recall_chart(rows: Sequence[BenchRow]) -> str:
-    """The recalls on the conversations held back, as an SVG."""
-    panels = []
-    for cut in CUTS:
-        tail = _held_back(cut)
-        found = [
-            (row.what.removesuffix(tail), row.figure) for row in rows if row.what.endswith(tail)
-        ]
-        bars = tuple(
-            Bar(way, recall, f"{recall:.1f} %", way in {WORDS, BOTH})
-            for way, recall in sorted(found, key=lambda pair: pair[1])
-        )
-        panels.append(Panel(f"recall@{cut}", bars))
-    below = (
-        "Share of the turns that answer a question among the first found. LoCoMo, three "
-        "conversations held back."
-    )
-    return draw_bar_plot("What recall finds", below, panels)
-
-
-def _held_back(cut: int) -> str:
-    return f": recall@{cut}, conversations held back"
-
-
-class _Results(Struct, frozen=True):
-    results: tuple[BenchResult, ...]
-
-
-if __name__ == "__main__":
-    # Of what `make bench NAME=recall --json` printed: measuring takes minutes.
-    sys.stdout.write(
-        draw_recall_chart(
-            msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=_Results).results[0].rows
-        )
-    )

@@ -14,8 +14,7 @@ import pytest
 
 from benchmarks.datasets import BenchConversation, is_longmemeval, read_locomo, read_longmemeval
 from benchmarks.questions import QuestionsRun, answer_all, exact, f1, measure_with, says_yes, summed
-from benchmarks.recall import LEXICAL, WORDS, draw_recall_chart, figures_of, made_up, measure
-from benchmarks.report import BenchRow
+from benchmarks.recall import LEXICAL, WORDS, figures_of, made_up, measure
 from memorist.errors import InputError, ModelUnavailable
 from memorist.ports import Request
 from memorist.recall import lexical_score
@@ -175,20 +174,6 @@ def test_the_figure_that_counts_is_of_conversations_held_back(data: Path, tmp_pa
 
     assert both.recall(5, held_back=True) == figures.recall(5, held_back=True)
     assert both.recall(5, held_back=False) < figures.recall(5, held_back=True)
-
-
-def test_the_picture_holds_every_figure_held_back() -> None:
-    """One panel a cut, the better below, other rows left out."""
-    rows = [
-        BenchRow("a: recall@5, conversations held back", 50.0),
-        BenchRow("b: recall@5, conversations held back", 25.0),
-        BenchRow("a: recall@5, all", 90.0),
-    ]
-    svg = draw_recall_chart(rows)
-
-    assert svg.index("b</text>") < svg.index("a</text>")
-    assert "recall@5: b 25.0 %, a 50.0 %" in svg
-    assert "90.0" not in svg
 
 
 def test_without_data_the_bench_says_so(tmp_path: Path) -> None:
