@@ -79,7 +79,7 @@ def test_two_builds_are_one(tmp_path: Path) -> None:
 def test_an_extra_holds_what_its_page_needs(page: Path) -> None:
     """Who installs what the page says can run the page's example."""
     text = page.read_text("utf-8")
-    named = re.search(r"pip install 'memorist\[([\w,-]+)\]'", text)
+    named = re.search(r"pip install '\.\[([\w,-]+)\]'", text)
     needed = set(re.findall(r"^# needs: (\S+)$", text, re.MULTILINE))
     if named is None:
         assert not needed

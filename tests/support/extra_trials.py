@@ -41,7 +41,7 @@ SECONDS = 600
 
 def find_pages(extra: str) -> list[Path]:
     """The pages that show the extra: those under docs/plugs that say how to install it."""
-    named = re.compile(rf"pip install 'memorist\[(?:[\w-]+,)*{re.escape(extra)}(?:,[\w-]+)*\]'")
+    named = re.compile(rf"pip install '\.\[(?:[\w-]+,)*{re.escape(extra)}(?:,[\w-]+)*\]'")
     pages = [ROOT / page for page in PAGES.get(extra, [])]
     return pages or [
         page
