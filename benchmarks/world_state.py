@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks.report import BenchRow
-from memorist.context.message_normalization import normalize_history
+from memorist.context.history_repair import normalize_history
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     WorldSection,

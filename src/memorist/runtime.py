@@ -183,3 +183,20 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     format: str = "anthropic"
     """Wire format of its requests."""
     host: HostInfo = HostInfo()
+
+    @property
+    def has_auto_memory(self) -> bool:
+        """Whether the memories of the session's project are written and shown; never without a
+        project, nor on a machine whose disk is not persistent.
+        """
+        host = self.host
+        is_wanted = self.runtime.settings.uses_auto_memory
+        return bool(self.project) and is_wanted and host.memory and not host.remote
+
+    @property
+    def has_past_sessions(self) -> bool:
+        """Whether the memory of past sessions takes part; never in a subagent, nor on a machine
+        whose disk is not persistent.
+        """
+        host = self.host
+        return self.runtime.settings.uses_rollouts and host.main and host.memory and not host.remote

@@ -13,7 +13,7 @@ from clients.agents import HOOK_WORDS
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.context_pieces import ContextSection
 from memorist.context.first_context_assembly import REMINDER_TAG, HostContext
-from memorist.context.message_normalization import normalize_history
+from memorist.context.history_repair import normalize_history
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

@@ -14,7 +14,7 @@ from memorist.compaction.compaction_result import CompactedHistory, CompactionSt
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.user_words import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.window_at_message import RecordedWindow
-from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
+from memorist.context.history_repair import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import MISSING_OUTPUT, Message
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_messages_tokens

@@ -18,7 +18,7 @@ from memorist.context.first_context_assembly import (
     assemble_first_context,
     build_date_section,
     build_file_native_family_sections,
-    build_memory_section,
+    build_memory_index_section,
     build_piece_messages,
     build_rollout_family_sections,
     order_sections_as_pieces,
@@ -254,7 +254,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
         }
     )
     settings = ContextSettings(managed="/m", user_folder="/u", agents_folder="/u")
-    memory = build_memory_section(
+    memory = build_memory_index_section(
         render_index(OWN, IndexWithoutClientRules(), load_recall_prompt_templates()),
         "/m/MEMORY.md",
         family,
@@ -284,7 +284,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
 
 def test_the_index_of_memory_is_framed_once() -> None:
     """Its own reminder is taken off before it goes into the family's."""
-    made = build_memory_section(
+    made = build_memory_index_section(
         render_index(OWN, IndexWithoutClientRules(), load_recall_prompt_templates()),
         "/m/MEMORY.md",
         "file-native",

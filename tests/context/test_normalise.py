@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.message_normalization import CONTINUATION_OPENING, normalize_history
+from memorist.context.history_repair import CONTINUATION_OPENING, normalize_history
 from memorist.core.messages import (
     MISSING_OUTPUT,
     DocumentBlock,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.context.request_repair import repair_request
+from memorist.context.history_repair import repair_request
 from memorist.errors import WireFormatError
 from memorist.testing.request_checks import find_request_problem
 

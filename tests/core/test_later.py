@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.lazy import lazy_module, lazy_pattern, precompile_patterns_stepwise
-from memorist.core.markup_escaping import escape_attribute, escape_text, quote_attribute
+from memorist.core.xml_escaping import escape_attribute, escape_text, quote_attribute
 from memorist.core.yaml_text import dump_yaml, parse_yaml_scalars_as_text
 
 TEXTS = st.text(alphabet="aAbB \n1-", max_size=30)

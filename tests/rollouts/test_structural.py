@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
-from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.skill_procedures import draft_skills
 from memorist.rollouts.stage_one_session_scan import read_task_log_and_turn_sizes
@@ -25,6 +24,7 @@ from memorist.rollouts.structural_stage_one import (
 )
 from memorist.rollouts.structural_task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.rollouts.summary_composition import MAX_SUMMARY_TOKENS
+from memorist.rollouts.user_reactions import UserReaction, classify_user_reaction
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import UnpackedUtf8Lines
@@ -58,30 +58,30 @@ def first(talk: Talk) -> RawMemoryTask:
 @pytest.mark.parametrize(
     ("text", "act"),
     [
-        ("/clear", MessageTaskEffect.COMMAND),
-        ("!git switch main", MessageTaskEffect.COMMAND),
-        ("ok, commit and continue", MessageTaskEffect.ACCEPTS),
-        ("Thanks, that works!", MessageTaskEffect.ACCEPTS),
-        ("works but the tests fail", MessageTaskEffect.CORRECTS),
-        ("yes please", MessageTaskEffect.GOES_ON),
-        ("what's the source for `edit`?", MessageTaskEffect.GOES_ON),
-        ("oops, please fix the name of the shortcut", MessageTaskEffect.CORRECTS),
-        ("No, use Decimal instead of float here", MessageTaskEffect.CORRECTS),
-        ("That's not what I asked you to do.", MessageTaskEffect.CORRECTS),
+        ("/clear", UserReaction.COMMAND),
+        ("!git switch main", UserReaction.COMMAND),
+        ("ok, commit and continue", UserReaction.ACCEPTS),
+        ("Thanks, that works!", UserReaction.ACCEPTS),
+        ("works but the tests fail", UserReaction.CORRECTS),
+        ("yes please", UserReaction.GOES_ON),
+        ("what's the source for `edit`?", UserReaction.GOES_ON),
+        ("oops, please fix the name of the shortcut", UserReaction.CORRECTS),
+        ("No, use Decimal instead of float here", UserReaction.CORRECTS),
+        ("That's not what I asked you to do.", UserReaction.CORRECTS),
         (
             "You've just updated the search section. That's not the right place",
-            MessageTaskEffect.CORRECTS,
+            UserReaction.CORRECTS,
         ),
-        ("还是不行", MessageTaskEffect.CORRECTS),
-        ("add a page that lists the orders of the last week by customer", MessageTaskEffect.BEGINS),
-        ("the build fails in CI https://ci.example/runs/1", MessageTaskEffect.BEGINS),
+        ("还是不行", UserReaction.CORRECTS),
+        ("add a page that lists the orders of the last week by customer", UserReaction.BEGINS),
+        ("the build fails in CI https://ci.example/runs/1", UserReaction.BEGINS),
     ],
 )
-def test_what_a_message_does(text: str, act: MessageTaskEffect) -> None:
+def test_what_a_message_does(text: str, act: UserReaction) -> None:
     """A message is told by its words: a command, leave to go on, thanks, a correction, or something
     new.
     """
-    assert classify_effect_on_task(text, first=False) is act
+    assert classify_user_reaction(text, first=False) is act
 
 
 @pytest.mark.covers("RO-4")

@@ -19,7 +19,7 @@ from memorist.skills.plugin_manifests import (
     select_active_version,
 )
 from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills
-from memorist.skills.skill_file import SkillProblem, parse_skill
+from memorist.skills.skill_file import UnusableSkillFile, parse_skill
 from memorist.skills.skill_mentions import find_skill_mentions
 from memorist.skills.skill_roots import SkillBaseFolders
 
@@ -183,8 +183,10 @@ def test_a_whole_name_has_its_limit() -> None:
     """64 characters for the plugin, and as many for the skill, less the colon."""
     text = f"---\nname: {'n' * 64}\ndescription: d\n---\n"
 
-    assert isinstance(parse_skill(text, "/s/x/SKILL.md", "user", "", "p" * 64), SkillProblem)
-    assert not isinstance(parse_skill(text, "/s/x/SKILL.md", "user", "", "p" * 63), SkillProblem)
+    assert isinstance(parse_skill(text, "/s/x/SKILL.md", "user", "", "p" * 64), UnusableSkillFile)
+    assert not isinstance(
+        parse_skill(text, "/s/x/SKILL.md", "user", "", "p" * 63), UnusableSkillFile
+    )
 
 
 def test_the_older_list_of_plugins_is_read() -> None:

@@ -14,7 +14,7 @@ from memorist.skills.skill_catalogue import (
     list_skills_outside_catalogue,
     wrap_catalogue_in_section,
 )
-from memorist.skills.skill_file import Skill, SkillProblem, load_skill_prompts
+from memorist.skills.skill_file import Skill, UnusableSkillFile, load_skill_prompts
 
 pytestmark = pytest.mark.covers("SK-2", "CX-9")
 
@@ -78,7 +78,7 @@ def test_what_is_not_in_it_is_named() -> None:
     )
 
     found = list_skills_outside_catalogue(
-        skills, made, [SkillProblem("/p/bad/SKILL.md", "project", "it has no header")], "2 %"
+        skills, made, [UnusableSkillFile("/p/bad/SKILL.md", "project", "it has no header")], "2 %"
     )
 
     assert found[0].source == "/p/bad/SKILL.md"

@@ -18,7 +18,7 @@ from memorist.skills.skill_discovery import (
     discover_skills,
     find_skill_base_folders,
 )
-from memorist.skills.skill_file import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
+from memorist.skills.skill_file import MAX_NAME_CHARS, Skill, UnusableSkillFile, parse_skill
 from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot, list_skill_roots
 
 pytestmark = pytest.mark.covers("SK-1")
@@ -32,7 +32,7 @@ def skill(text: str, path: str = "/s/deploy/SKILL.md") -> Skill:
 
 def problem(text: str) -> str:
     found = parse_skill(text, "/s/deploy/SKILL.md", "user")
-    assert isinstance(found, SkillProblem)
+    assert isinstance(found, UnusableSkillFile)
     return found.reason
 
 
@@ -133,7 +133,7 @@ def test_no_text_breaks_the_reader(text: str, headed: bool) -> None:
     """Whatever stands in the file, there is a usable skill within its limits or a reason."""
     found = parse_skill(f"---\n{text}\n---\nbody" if headed else text, "/s/x/SKILL.md", "project")
 
-    if isinstance(found, SkillProblem):
+    if isinstance(found, UnusableSkillFile):
         assert found.reason
     else:
         assert 0 < len(found.name) <= MAX_NAME_CHARS

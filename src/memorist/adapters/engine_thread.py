@@ -20,7 +20,7 @@ from memorist.adapters.host_conversation import (
     HostConversation,
 )
 from memorist.core.bounded_collections import LruCache
-from memorist.core.process_bound import NotPicklable
+from memorist.core.not_picklable import NotPicklable
 from memorist.engine.blocking_engine import EventLoopThread
 from memorist.engine.callback_guards import guard_listener
 from memorist.engine.disk_failure_pauses import DiskFailurePauses

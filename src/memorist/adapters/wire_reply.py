@@ -32,7 +32,7 @@ def ends_turn(format: str, reply: object) -> bool:
         return False  # it is not of its format, which the host must not see
 
 
-# Whether a host's error says that the provider refused a request as too long. Pure.
+# Whether a host's error says that the provider refused a request as too long.
 
 
 MAX_ERROR_CAUSES = 5

@@ -100,7 +100,7 @@ from memorist.auto_memory.write_result import (
     report_write_result,
 )
 from memorist.core.argument_types import check_text
-from memorist.core.process_bound import NotPicklable
+from memorist.core.not_picklable import NotPicklable
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_encoding import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp

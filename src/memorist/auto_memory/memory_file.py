@@ -28,7 +28,7 @@ from memorist.core.text_encoding import (
 )
 from memorist.errors import UsageError
 
-# The four kinds of memory, and how far each origin is trusted. Pure.
+# The four kinds of memory, and how far each origin is trusted.
 
 
 class MemoryKind(StrEnum):

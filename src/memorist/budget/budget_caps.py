@@ -13,7 +13,7 @@ from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmounts, compute_epoch_day
 
-# The order in which work gives way as a cap comes near (SG-1). Pure.
+# The order in which work gives way as a cap comes near (SG-1).
 
 CAP_SHARES: dict[str, float] = {
     "dream": 0.5,
@@ -45,7 +45,7 @@ def get_budget_cap_share(label: str) -> float:
     return CAP_SHARES.get(label, UNKNOWN_WORK_SHARE)
 
 
-# Render times for the user. Pure.
+# Render times for the user.
 
 
 def format_clock_time(at: float, now: float) -> str:

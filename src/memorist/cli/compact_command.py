@@ -30,7 +30,7 @@ from memorist.compaction.provider_edits import (
     build_clearing_edit,
 )
 from memorist.compaction.window_at_message import RecordedWindow, find_text_by_id
-from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
+from memorist.context.history_repair import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_compaction import compact_with_model, write_compacted_session

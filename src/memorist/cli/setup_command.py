@@ -41,7 +41,7 @@ from memorist.hooks.agent_programs import (
     find_agents_on_machine,
     has_memorist_plugin,
 )
-from memorist.hooks.claude_code_settings import find_setting_without_hooks
+from memorist.hooks.claude_code_settings import find_setting_that_disables_hooks
 from memorist.hooks.hook_entries import map_own_hooks_by_event
 from memorist.hooks.hook_install import (
     COMMAND_PURPOSE,
@@ -237,7 +237,7 @@ def _join(plan: AgentJoinPlan, home: Path) -> bool:
         return False
     answered = _name_purposes(provable)
     click.echo(f"✓ {title}: joined ({answered} answered)")
-    off = find_setting_without_hooks(build_settings_scope(user=True), Path.cwd())
+    off = find_setting_that_disables_hooks(build_settings_scope(user=True), Path.cwd())
     if plan.agent.name == "claude-code" and off is not None:
         click.echo(f"  but it runs no hook: {off[0]} sets {off[1]}", err=True)
     return True

@@ -30,7 +30,7 @@ from memorist.compaction.history_extracts import (
 from memorist.core.json_decoding import decode_json
 from memorist.transcript_analysis.names_in_text import find_recognizable_names
 
-# Weights by which extracts and identifiers are scored, read once from their data file. Pure.
+# Weights by which extracts and identifiers are scored, read once from their data file.
 
 
 class ExtractWeights(msgspec.Struct, frozen=True):

@@ -127,7 +127,7 @@ def render_summary_section(title: str, body: str) -> str:
     return f"\n## {title}\n{body}\n" if body.strip() else ""
 
 
-# Greedy choice of the extracts that add the most new content per token. Pure.
+# Greedy choice of the extracts that add the most new content per token.
 
 
 _WORTHLESS = 1e-9
@@ -207,7 +207,7 @@ class ExtractSelector:
         self._covered |= self._new.pop(at)
 
 
-# The short lists of an extractive summary: tasks, failures, files. Pure.
+# The short lists of an extractive summary: tasks, failures, files.
 
 
 DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})

@@ -365,7 +365,7 @@ def restore_items_skipped_by_strategy(
 
 
 # Inline compaction: the user's newest messages, followed by a hand-over as a user message and by
-# what the model has not answered yet (CP-11, CP-12). Pure.
+# what the model has not answered yet (CP-11, CP-12).
 
 HAND_OVER_ID = "memorist-hand-over"
 """Id of the hand-over message."""

@@ -379,7 +379,7 @@ async def _run_fork(
 
 
 # The receipt of a run that wrote a summary: what became of it, in place of the model's answer,
-# which stands in the history where it stands at all (FK-8). Pure.
+# which stands in the history where it stands at all (FK-8).
 
 MAX_NAMED_LINES = 8
 """Dropped lines that a receipt names; of the others their number."""

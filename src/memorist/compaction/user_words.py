@@ -215,7 +215,7 @@ def render_utterances(utterances: Sequence[UtteranceOccurrences]) -> str:
 
 
 # The user's words that a conversation begins with as quotations: those in a hand-over from
-# another agent, and in the digest that was made of one. Pure.
+# another agent, and in the digest that was made of one.
 
 EXTRACTIVE_SUMMARY_ID = "memorist-digest"
 """Id of an extractive summary: what a model summarized holds no words of the user for certain."""

@@ -15,9 +15,9 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.core.json_decoding import convert_value
-from memorist.core.markup_escaping import escape_attribute
 from memorist.core.messages import Origin, Role
 from memorist.core.prompt_templates import find_placeholders, render_template
+from memorist.core.xml_escaping import escape_attribute
 from memorist.errors import InputError
 from memorist.formats.host_markup import detect_origin, find_host_markup_spans, strip_host_markup
 from memorist.settings import Family

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.context.git_state import GitState, read_git_state
-from memorist.core.markup_escaping import escape_text, quote_attribute
+from memorist.core.xml_escaping import escape_text, quote_attribute
 from memorist.ports import Clock
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup

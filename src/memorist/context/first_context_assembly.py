@@ -357,7 +357,7 @@ def assemble_first_context(
     )
 
 
-def build_memory_section(text: str, source: str, family: Family) -> ContextSection:
+def build_memory_index_section(text: str, source: str, family: Family) -> ContextSection:
     """Turn the auto memory index, as recall frames it, into a section of the family."""
     inner = unwrap_tag(text, require_context_tag_definition(REMINDER_TAG, "file-native")) or text
     tag = "memory" if family == "rollout" else REMINDER_TAG
@@ -367,7 +367,7 @@ def build_memory_section(text: str, source: str, family: Family) -> ContextSecti
 
 
 # What a session's model was first told, as world state sections, so that later only differences
-# are sent (CX-3). Pure.
+# are sent (CX-3).
 
 
 ENVIRONMENT_SECTION, MODEL_SECTION, INSTRUCTIONS_SECTION = "environment", "model", "instructions"

@@ -215,7 +215,7 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRej
 
 
 # Patches in the `apply_patch` form (Codex), as a tool's input or inside a shell
-# command. Pure.
+# command.
 
 
 MAX_PATCH_CHARACTERS = 40_000

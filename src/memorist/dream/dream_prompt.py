@@ -21,7 +21,7 @@ from memorist.safety.secrets import redact
 from memorist.settings import DreamSettings
 
 # Select the user utterances of past sessions that a model is shown: a few per memory, found by
-# its rarest words (DR-3). Pure.
+# its rarest words (DR-3).
 
 
 MAX_UTTERANCE_CHARACTERS = 300

@@ -87,7 +87,7 @@ def find_proven_line_times(
     }
 
 
-# Repair links between memories whose target is gone (DR-5). Pure.
+# Repair links between memories whose target is gone (DR-5).
 
 _LINK = lazy_pattern(
     r"(?<![!\\])(?:\[\[(?P<name>[^\[\]|\n]{1,200})(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\]"

@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.core.messages import JsonObject
-from memorist.core.process_bound import NotPicklable
+from memorist.core.not_picklable import NotPicklable
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.errors import UsageError

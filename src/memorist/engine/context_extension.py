@@ -29,18 +29,18 @@ from memorist.context.first_context_assembly import (
     FolderContext,
     HostContext,
     build_first_context,
-    build_memory_section,
+    build_memory_index_section,
     build_piece_messages,
     read_folder_context,
     reject_unknown_context_sections,
 )
 from memorist.context.git_state import GitState
+from memorist.context.history_repair import IncrementalHistoryNormalizer
 from memorist.context.host_permissions import (
     add_permissions_to_environment,
     build_permissions_sections,
 )
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
-from memorist.context.message_normalization import IncrementalHistoryNormalizer
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     SentWorldState,
@@ -232,7 +232,7 @@ class ContextExtension(SessionExtension):
         now = self._snapshot
         given = list(now.host_sections)
         if (index := self._memory.index_message()) is not None:
-            given.append(build_memory_section(index.text, MEMORY_INDEX_SOURCE, self._family))
+            given.append(build_memory_index_section(index.text, MEMORY_INDEX_SOURCE, self._family))
         seen = FolderContext(
             family=self._family, instructions=now.instructions, environment=now.environment
         )

@@ -23,7 +23,10 @@ from memorist.context.context_pieces import (
     diff_context_pieces,
 )
 from memorist.context.context_snapshot import load_first_context
-from memorist.context.first_context_assembly import assemble_first_context, build_memory_section
+from memorist.context.first_context_assembly import (
+    assemble_first_context,
+    build_memory_index_section,
+)
 from memorist.context.host_permissions import DEFAULT_PERMISSIONS, HostPermissions
 from memorist.context.recorded_context import (
     build_recorded_pieces,
@@ -150,13 +153,13 @@ def _list_memories(engine: Memorist, folder: Path, family: Family) -> Iterator[C
     settings = engine.settings
     if settings.uses_rollouts and (text := load_rollout_memory_view(engine.runtime, str(folder))):
         source = str(engine.layout.rollouts / SUMMARY_FILE)
-        section = build_memory_section(text, source, family)
+        section = build_memory_index_section(text, source, family)
         yield structs.replace(section, why="memory of past sessions")
     if settings.uses_auto_memory and settings.recall.enabled:
         memory = engine.memory(str(folder))
         shown = build_shown_index(memory, load_recall_prompt_templates())
         if shown is not None:
-            yield build_memory_section(shown.text, str(memory.layout.index), family)
+            yield build_memory_index_section(shown.text, str(memory.layout.index), family)
 
 
 def list_recorded_context_at_turn(

@@ -36,7 +36,7 @@ from memorist.config import apply_project_settings, is_disabled_by_environment, 
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.bounded_collections import LruCache
 from memorist.core.messages import Message
-from memorist.core.process_bound import NotPicklable
+from memorist.core.not_picklable import NotPicklable
 from memorist.dream.dream import DreamExtension
 from memorist.dream.project_dream import build_dream_extension
 from memorist.engine.background_loading import PATTERN_LOADING
@@ -45,11 +45,7 @@ from memorist.engine.callback_guards import guard_listener
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
-from memorist.engine.memory_holdout import (
-    decide_and_record_holdout,
-    has_auto_memory,
-    is_past_session_memory_enabled,
-)
+from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
 from memorist.engine.project_search import ProjectSearch, SearchResults
@@ -399,7 +395,7 @@ class Memorist(NotPicklable):
         held_out = decide_and_record_holdout(context)
         memory = self._open_memory_extension(log, auto_memory, held_out=held_out)
         extensions: list[SessionExtension] = []
-        learns = is_past_session_memory_enabled(context)
+        learns = context.has_past_sessions
         if learns and not held_out:
             extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
         extensions.append(memory)
@@ -610,7 +606,7 @@ class Memorist(NotPicklable):
         """The memory of a session's project; None without a project, and on a machine whose disk is
         not persistent.
         """
-        return self.memory(context.project) if has_auto_memory(context) else None
+        return self.memory(context.project) if context.has_auto_memory else None
 
     def memory(self, project: str | PurePath) -> AutoMemory:
         """The memory of a project, by any folder of its repository.

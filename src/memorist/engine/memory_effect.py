@@ -23,7 +23,7 @@ from memorist.engine.session_list import list_known_sessions
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
+from memorist.rollouts.user_reactions import UserReaction, classify_user_reaction
 from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import MemoryUseTotal, read_holdout_by_session, sum_memory_uses
 from memorist.store.sqlite_database import Connection
@@ -87,11 +87,9 @@ def measure_session(entries: Iterable[TranscriptEntry]) -> SessionMeasures:
         if not isinstance(entry, Message):
             continue
         typed = extract_redacted_user_text(entry)
-        act = (
-            classify_effect_on_task(typed, first=not turns) if typed else MessageTaskEffect.COMMAND
-        )
-        turns += act is not MessageTaskEffect.COMMAND
-        corrections += act is MessageTaskEffect.CORRECTS
+        act = classify_user_reaction(typed, first=not turns) if typed else UserReaction.COMMAND
+        turns += act is not UserReaction.COMMAND
+        corrections += act is UserReaction.CORRECTS
         tokens += entry.usage.context_tokens if entry.usage is not None else 0
         failures.add(entry)
     return SessionMeasures(

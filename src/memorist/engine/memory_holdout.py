@@ -1,5 +1,5 @@
-"""Which sessions have memory: what settings and host allow, but for those that go without it by lot
-(`recall.holdout`), so that what memory does can be measured.
+"""Which sessions go without memory by lot (`recall.holdout`), so that what memory does can be
+measured.
 
 A session is drawn by a digest of its id, so that it stays what it is when it is resumed, on any
 machine.
@@ -12,25 +12,6 @@ import hashlib
 from memorist.errors import StoreError
 from memorist.runtime import SessionContext
 from memorist.store.memory_uses import read_holdout_by_session, record_holdout_draw
-
-# What a session gives to later ones: which kinds of memory take part in it (`long_term`). Pure.
-
-
-def has_auto_memory(context: SessionContext) -> bool:
-    """Whether the memories of the session's project are written and shown; never without a project,
-    nor on a machine whose disk is not persistent.
-    """
-    host = context.host
-    is_wanted = context.runtime.settings.uses_auto_memory
-    return bool(context.project) and is_wanted and host.memory and not host.remote
-
-
-def is_past_session_memory_enabled(context: SessionContext) -> bool:
-    """Whether the memory of past sessions takes part; never in a subagent, nor on a machine whose
-    disk is not persistent.
-    """
-    host = context.host
-    return context.runtime.settings.uses_rollouts and host.main and host.memory and not host.remote
 
 
 def is_drawn_for_holdout(session: str, share: float) -> bool:

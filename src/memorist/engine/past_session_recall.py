@@ -23,7 +23,7 @@ from memorist.core.messages import (
 )
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.memory_extension import MemoryExtension
-from memorist.engine.memory_holdout import decide_and_record_holdout, is_past_session_memory_enabled
+from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.past_session_passages import find_passages_for_prompt
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.session_log import SessionLog
@@ -282,7 +282,7 @@ def open_past_session_recall(
     """Open the recall of the project's past sessions, and bring its index up to date in a thread;
     none without a project, since nothing crosses projects, and none where recall is off.
     """
-    enabled = is_past_session_memory_enabled(context) and context.runtime.settings.recall.enabled
+    enabled = context.has_past_sessions and context.runtime.settings.recall.enabled
     if not context.project or not enabled or decide_and_record_holdout(context):
         return None
     recall = PastSessionRecall(context, open_state_database, find_index, memory)

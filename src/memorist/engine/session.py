@@ -17,7 +17,7 @@ from memorist.context.context_pieces import ContextPiece
 from memorist.context.first_context_assembly import HostContext
 from memorist.core.argument_types import check_text, check_type
 from memorist.core.messages import JsonObject, Message, ToolUse
-from memorist.core.process_bound import NotPicklable
+from memorist.core.not_picklable import NotPicklable
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool_definition

@@ -26,7 +26,7 @@ import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.config import check_settings_isolate_tenants, load_settings, overlay_tenant_settings
-from memorist.core.process_bound import NotPicklable
+from memorist.core.not_picklable import NotPicklable
 from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session

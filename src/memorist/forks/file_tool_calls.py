@@ -114,7 +114,7 @@ FileToolCall = (
 ForkToolCall = FileToolCall | MalformedToolCall | UnknownToolCall
 
 
-# Parsing tool calls by the names and inputs that hosts use. Pure.
+# Parsing tool calls by the names and inputs that hosts use.
 
 
 _PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "absolute_path", "target_file")

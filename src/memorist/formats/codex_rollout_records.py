@@ -105,7 +105,7 @@ class TokenCountLine(Struct, gc=False):
     payload: TokenCountPayload
 
 
-class CompactionPayload(Struct):
+class CodexCompactionPayload(Struct):
     """A compaction: the summary as a message, and the history that replaced the old one."""
 
     message: str | None = None
@@ -116,7 +116,7 @@ class CompactionPayload(Struct):
 class CompactionLine(Struct):
     """A record of a compaction."""
 
-    payload: CompactionPayload
+    payload: CodexCompactionPayload
     timestamp: str | None = None
 
 

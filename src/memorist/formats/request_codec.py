@@ -61,7 +61,7 @@ CUT_OFF_REASONS = frozenset(
 """Stop reasons that mean the answer was cut off."""
 
 
-# Helpers shared by the three wire formats: unknown pieces, tool arguments, token counts, origins
+# Shared by the three wire formats: unknown pieces, tool arguments, token counts, origins
 # of user content, cache marks.
 
 

@@ -44,7 +44,9 @@ def find_claude_server_file(scope: SettingsScope) -> Path:
     return (Path(named) if named else scope.home) / ".claude.json"
 
 
-def find_setting_without_hooks(scope: SettingsScope, project: Path) -> tuple[Path, str] | None:
+def find_setting_that_disables_hooks(
+    scope: SettingsScope, project: Path
+) -> tuple[Path, str] | None:
     """The first settings file that turns the user's hooks off, and by which key; None for none.
     Looked at: the machine's managed file, the user's, and the two of the project in which Claude
     Code is started.

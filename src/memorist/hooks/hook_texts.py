@@ -140,7 +140,7 @@ def _shorten_repetition(line: str, title: str, shown: str) -> str | None:
 
 
 # What was ready for the model after the agent had gone on without it: shown at the session's next
-# prompt. It counts as shown since it was made, so nothing else would show it. Pure.
+# prompt. It counts as shown since it was made, so nothing else would show it.
 
 TEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
 """Events whose texts still say something at the next prompt; those of a call or a compaction do

@@ -26,7 +26,7 @@ from memorist.formats.transcript_format import (
 from memorist.platforms.regular_files import open_regular_file
 from memorist.store.transcript_reader import MAX_LINE_BYTES
 
-# Find the records of a session file that were not processed yet. Pure.
+# Find the records of a session file that were not processed yet.
 
 
 TrackedEntry = Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport

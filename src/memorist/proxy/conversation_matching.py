@@ -29,8 +29,8 @@ from memorist.engine.history_matching import (
 )
 from memorist.proxy.conversation_store import StoredConversation
 from memorist.proxy.declared_conversation import DeclaredConversation, RequestShape
-from memorist.proxy.quoted_conversations import QuotedConversations
 from memorist.proxy.request_body import RequestBody
+from memorist.proxy.side_requests import SideRequestDetector
 
 MAX_CONVERSATIONS = 10_000
 """Conversations that are remembered; the one idle longest is forgotten.
@@ -142,7 +142,7 @@ class ConversationMatcher:
         )
         """By caller and the reply's id: the conversation, its history, and its `own_bytes`."""
         self._response_bytes = 0
-        self._quoted = QuotedConversations()
+        self._side_requests = SideRequestDetector()
         for each in known:
             self._restore(each)
 
@@ -172,7 +172,7 @@ class ConversationMatcher:
             return self._continue_response(call, str(previous))
         found = self._match_declared(call) or self._match_by_history(call)
         if isinstance(found, CallInConversation):
-            self._quoted.on_request(found.conversation.id, call.caller, call.body)
+            self._side_requests.on_request(found.conversation.id, call.caller, call.body)
         return found
 
     def _match_declared(self, asked: IncomingCall) -> CallInConversation | None:
@@ -218,7 +218,7 @@ class ConversationMatcher:
             if not asked.body.values.get("tools"):
                 return UnrelatedCall("another kind of request about a conversation")
             match = None
-        if match is None and self._quoted.is_quoted(asked.caller, asked.body):
+        if match is None and self._side_requests.is_side_request(asked.caller, asked.body):
             return UnrelatedCall("it asks for something beside a conversation")
         conversation = (
             self._start_unnamed(asked.identity, asked.format) if match is None else match.key
@@ -312,7 +312,7 @@ class ConversationMatcher:
         """
         conversation = call.conversation
         messages = tuple(messages)
-        self._quoted.on_reply(conversation.id, messages)
+        self._side_requests.on_reply(conversation.id, messages)
         known = call.known_history
         if known is not None and conversation.history is known:
             self._remember_history(

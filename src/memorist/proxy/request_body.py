@@ -225,7 +225,7 @@ def _reuse_value(before: RequestBody, name: str, data: bytes) -> object:
 
 
 # Encode a changed request: unchanged parts are copied from the client's bytes, only the rest is
-# encoded. Pure.
+# encoded.
 
 
 _encode_json = msgspec.json.Encoder().encode

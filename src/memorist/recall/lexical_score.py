@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from memorist.core.search_words import TIME_EXPRESSION, extract_words_with_keys
 from memorist.recall.word_index import IndexRow, StoredIndexRow
 
-# The ranker's input and output types. Pure.
+# The ranker's input and output types.
 
 
 class EntryPositionInGroup(Struct, frozen=True):
@@ -80,7 +80,7 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
     """One line for humans: which words, whose, how near in meaning."""
 
 
-# Prepare entries for the index. Pure.
+# Prepare entries for the index.
 
 
 FIELD_WEIGHTS = {"title": 3.0, "description": 2.0, "body": 1.0}

@@ -310,7 +310,7 @@ def list_successful_tools(messages: Sequence[Message]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-# Explain in one line why an entry was found. Pure.
+# Explain in one line why an entry was found.
 
 
 def explain_match(matched: Sequence[str], *, around: bool, cosine: float | None) -> str:

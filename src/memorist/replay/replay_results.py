@@ -19,7 +19,7 @@ from memorist.formats.transcript_format import (
     TurnRollback,
 )
 
-# The implied requests of a recorded session that do not extend the one before (CX-8). Pure.
+# The implied requests of a recorded session that do not extend the one before (CX-8).
 
 COMPARED_FIRST_ENTRIES = 64
 """Entries kept from the start of a history, to find the first one that differs after a

@@ -383,7 +383,7 @@ def make_chapter_address(number: int) -> str:
 
 
 # The report of a replay: one file of the same blocks and templates as the local page, which needs
-# neither network nor scripts. Pure.
+# neither network nor scripts.
 
 LEAD = (
     "Each recorded session was run through memorist as if it were live; this is what its notes "

@@ -215,12 +215,12 @@ def find_entry_tasks(entry: HandbookClaim, works: Iterable[HandbookTask]) -> lis
 
 def _entry_with_tags(entry: HandbookClaim, works: Iterable[HandbookTask]) -> str:
     rests = [_support_tag(work, entry.support) for work in find_entry_tasks(entry, works)]
-    return f"{entry.text}{render_entry_tags(entry)}" + (
+    return f"{entry.text}{render_claim_tags(entry)}" + (
         f" [{', '.join(filter(None, rests))}]" if any(rests) else ""
     )
 
 
-def render_entry_tags(entry: HandbookClaim) -> str:
+def render_claim_tags(entry: HandbookClaim) -> str:
     """Render the tags at an entry's end: its proof, date and owner."""
     tags = [f"{entry.proof} {entry.date}".strip()] if entry.proof else []
     tags += (

@@ -392,7 +392,7 @@ def _parse_bullet(text: str) -> MemoryBullet:
 
 
 # Removing secrets, scaffold and orders that the users of a session did not give from what stage
-# one keeps. Pure.
+# one keeps.
 
 
 def clean_raw_memory(memory: RawMemory) -> RawMemory:

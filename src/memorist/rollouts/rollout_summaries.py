@@ -294,7 +294,7 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-# Restore stage one's extracts from stage two's files after the database was lost. Pure.
+# Restore stage one's extracts from stage two's files after the database was lost.
 
 
 def select_recoverable_extracts(found: Iterable[RolloutExtract]) -> tuple[StoredExtract, ...]:

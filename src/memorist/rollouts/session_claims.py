@@ -39,7 +39,7 @@ from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
-# Which claims are left out for lack of space (RO-5). Pure.
+# Which claims are left out for lack of space (RO-5).
 
 
 MAX_LIST_ENTRIES = 40

@@ -18,7 +18,6 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
 from memorist.recall.project_question import is_question_without_request
 from memorist.rollouts.agent_statement_lines import SHIPPED, list_lasting_agent_statements
-from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.structural_task_log import (
     AGREED_PREFIX,
@@ -37,6 +36,7 @@ from memorist.rollouts.task_commands import (
     render_opened_pull_requests_and_issues,
     select_reusable_commands,
 )
+from memorist.rollouts.user_reactions import UserReaction, classify_user_reaction
 from memorist.session_memory.structural_notes import (
     RESULTS_SECTION,
     TASK_SECTION,
@@ -105,7 +105,7 @@ class SessionLesson(Struct, frozen=True, kw_only=True):
     section: str
     text: str
     turn: int
-    task_effect: MessageTaskEffect | None = None
+    reaction: UserReaction | None = None
     """For the user's words: what they did."""
     line: int = 0
     """Line of the session's file; 0 if unknown."""
@@ -144,7 +144,7 @@ def choose_lessons(
                     section=section,
                     text=f"“{_join_sentences(parts, len(ask.sentences))}”",
                     turn=ask.turn,
-                    task_effect=asks[position],
+                    reaction=asks[position],
                 )
             )
         elif section == RESULTS_SECTION:
@@ -226,7 +226,7 @@ def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
 
 def _find_telling_requests(
     log: TaskLogBuilder, titles: Collection[str]
-) -> Iterator[tuple[int, MessageTaskEffect]]:
+) -> Iterator[tuple[int, UserReaction]]:
     """Yield the user's messages that say something: their index and what they did; not those that
     only go on, thank or choose, nor answers and refusals, which are entries of their own.
     """
@@ -250,10 +250,8 @@ def _find_telling_requests(
             continue
         if f"{SAID_PREFIX}“{' '.join(ask.text.split())}”" in said:
             continue
-        act = classify_effect_on_task(ask.text, first=at == 0)
-        if act is MessageTaskEffect.COMMAND or (
-            act is MessageTaskEffect.ACCEPTS and len(ask.sentences) < 2
-        ):
+        act = classify_user_reaction(ask.text, first=at == 0)
+        if act is UserReaction.COMMAND or (act is UserReaction.ACCEPTS and len(ask.sentences) < 2):
             continue
         if _only_asks(ask.text, len(ask.sentences)):
             continue
@@ -266,9 +264,7 @@ def _find_telling_requests(
         is_bare = content <= _ROUTINE_STEMS or (
             len(content) < _TITLE_STEMS and ask.text.endswith("?")
         )
-        if (
-            len(content) > 1 and not is_in_title and not is_bare
-        ) or act is MessageTaskEffect.CORRECTS:
+        if (len(content) > 1 and not is_in_title and not is_bare) or act is UserReaction.CORRECTS:
             yield at, act
 
 
@@ -311,7 +307,7 @@ def _find_repeated_requests(texts: Sequence[str]) -> set[int]:
 _WORDS = lazy_pattern(r"\w+")
 
 
-def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageTaskEffect]) -> list[NoteLine]:
+def _build_request_lines(log: TaskLogBuilder, asks: dict[int, UserReaction]) -> list[NoteLine]:
     """The sentences of these messages, without those that stand among the preferences: where there
     is no room for all, what the user stated or ordered comes before what they put as a question.
     """

@@ -98,7 +98,7 @@ def group_applies_at_location(
 
 
 # Where the lessons of a session hold (RO-7): in its repository or folder, and everywhere only
-# where the user said so. Pure.
+# where the user said so.
 
 
 def get_project_name(thread: Rollout) -> str:

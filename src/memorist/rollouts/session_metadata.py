@@ -21,8 +21,8 @@ from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.host_markup import put_typed_text_before_pastes
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
-from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import clean_raw_memory_line
+from memorist.rollouts.user_reactions import UserReaction, classify_user_reaction
 from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400
@@ -102,7 +102,7 @@ def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata
         elif (
             isinstance(entry, Message)
             and (typed := put_typed_text_before_pastes(extract_redacted_user_text(entry)))
-            and classify_effect_on_task(typed, first=True) is not MessageTaskEffect.COMMAND
+            and classify_user_reaction(typed, first=True) is not UserReaction.COMMAND
         ):
             words = clean_raw_memory_line(shorten_to_one_line(typed, MAX_FIRST_WORDS_CHARACTERS))
             break

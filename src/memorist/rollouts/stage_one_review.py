@@ -33,7 +33,6 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.message_task_effect import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     SAID_PREFIX,
@@ -52,6 +51,7 @@ from memorist.rollouts.structural_stage_one import (
     render_session_summary,
     slugify_with_underscores,
 )
+from memorist.rollouts.user_reactions import select_lasting_sentences
 from memorist.safety.instruction_detection import contains_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (

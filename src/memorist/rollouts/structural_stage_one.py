@@ -20,7 +20,6 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.message_task_effect import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     PASSED_ON_PREFIX,
@@ -51,6 +50,7 @@ from memorist.rollouts.structural_task_log import (
     TaskRecord,
     TaskUserMessage,
 )
+from memorist.rollouts.user_reactions import UserReaction
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
@@ -61,7 +61,6 @@ from memorist.transcript_analysis.display_paths import join_display_paths, make_
 from memorist.transcript_analysis.turn_log import find_commit_subject
 
 # Render a session's summary task by task, from its raw memory and its actions (Codex).
-# Pure.
 
 
 MAX_SHOWN_FILES = 12
@@ -78,7 +77,7 @@ def describe_task_steps(note: TaskRecord, cwd: str) -> list[str]:
     steps = [
         f"{_asked_prefix(each)}“{shorten_to_one_line(each.text, 300)}”{_line_mark(each.line)}"
         for each in note.requests
-        if each.task_effect in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
+        if each.reaction in (UserReaction.BEGINS, UserReaction.GOES_ON)
     ][:6]
     if note.edited:
         steps.append(f"Changed {render_changed_files(note, cwd)}")
@@ -407,7 +406,7 @@ def has_memory_bullets(task: RawMemoryTask) -> bool:
 
 
 def _is_correction(lesson: SessionLesson) -> bool:
-    return lesson.task_effect is MessageTaskEffect.CORRECTS
+    return lesson.reaction is UserReaction.CORRECTS
 
 
 def _build_lesson_bullet(lesson: SessionLesson, note: TaskRecord) -> MemoryBullet:
@@ -448,7 +447,7 @@ def derive_task_name(note: TaskRecord) -> str:
         (
             each.text
             for each in note.requests
-            if each.task_effect in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
+            if each.reaction in (UserReaction.BEGINS, UserReaction.GOES_ON)
         ),
         note.requests[0].text,
     )

@@ -38,16 +38,16 @@ from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import is_interruption_notice
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
-from memorist.rollouts.message_task_effect import (
+from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
+from memorist.rollouts.session_evidence import render_line_number
+from memorist.rollouts.user_reactions import (
     MAX_LASTING_CHARACTERS,
-    MessageTaskEffect,
-    classify_effect_on_task,
+    UserReaction,
+    classify_user_reaction,
     find_agreed_proposal,
     find_habit_and_decision_sentences,
     may_hold_in_later_sessions,
 )
-from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
-from memorist.rollouts.session_evidence import render_line_number
 from memorist.safety.redacted_json import redact_message
 from memorist.transcript_analysis.background_work import UnfinishedBackgroundCalls
 from memorist.transcript_analysis.call_outcome import (
@@ -83,7 +83,7 @@ class TaskUserMessage(Struct, frozen=True):
     text: str
     line: int
     date: str
-    task_effect: MessageTaskEffect
+    reaction: UserReaction
     turn: int = 0
     """Its turn in the ledger."""
     typed_text: str = ""
@@ -307,8 +307,8 @@ class TaskLogBuilder:
         words = extract_redacted_user_text(message)
         if not words:
             return
-        act = classify_effect_on_task(words, first=not any(task.requests for task in self.tasks))
-        if act is MessageTaskEffect.COMMAND:
+        act = classify_user_reaction(words, first=not any(task.requests for task in self.tasks))
+        if act is UserReaction.COMMAND:
             if self.tasks:
                 self.current_task.last_turn = self.ledger.turns.count
             return
@@ -323,18 +323,18 @@ class TaskLogBuilder:
         probable = _find_probable_rules(message, own, words) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_unconfirmed_statements(message))
         if (
-            act is MessageTaskEffect.BEGINS
+            act is UserReaction.BEGINS
             and self.tasks
             and 2 * sum(len(statement.quote) for statement in statements) > len(words)
         ):
-            act = MessageTaskEffect.GOES_ON  # a rule for later is no task
+            act = UserReaction.GOES_ON  # a rule for later is no task
         # Where nothing was done since the last request, this one is about the same.
         worked = bool(self.tasks) and (
             self.current_task.calls > 0 or len(self.current_task.requests) >= MAX_JOINED_REQUESTS
         )
         task = (
             self._begin_task()
-            if act is MessageTaskEffect.BEGINS and (worked or not self.tasks)
+            if act is UserReaction.BEGINS and (worked or not self.tasks)
             else self.current_task
         )
         self._add_request(
@@ -398,9 +398,9 @@ class TaskLogBuilder:
             task.requests[-1] = asked  # the same words again, perhaps with more of them
         elif len(task.requests) < MAX_TASK_REQUESTS:
             task.requests.append(asked)
-        if asked.task_effect is MessageTaskEffect.ACCEPTS:
+        if asked.reaction is UserReaction.ACCEPTS:
             task.accept_order = self.order
-        elif asked.task_effect is MessageTaskEffect.CORRECTS:
+        elif asked.reaction is UserReaction.CORRECTS:
             task.complaint_order = self.order
 
     def _on_reply_text(self, text: str, line: int) -> None:

@@ -32,7 +32,7 @@ from memorist.rollouts.handbook import (
     HandbookGroup,
     HandbookTask,
     find_entry_tasks,
-    render_entry_tags,
+    render_claim_tags,
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
@@ -395,7 +395,7 @@ def _summary_part(title: str, entries: tuple[HandbookClaim, ...]) -> GroupSummar
     return GroupSummaryEntries(
         title,
         tuple(
-            entry.text + render_entry_tags(entry) + render_source_tag(entry) for entry in entries
+            entry.text + render_claim_tags(entry) + render_source_tag(entry) for entry in entries
         ),
     )
 

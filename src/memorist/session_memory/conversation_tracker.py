@@ -15,7 +15,7 @@ from memorist.safety.redacted_json import redact_message
 from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
-# Decide when the notes are due (SM-2, SM-3). Pure.
+# Decide when the notes are due (SM-2, SM-3).
 
 
 class ActivitySinceNotesUpdate(Struct, frozen=True, kw_only=True):

@@ -86,7 +86,7 @@ def render_update_prompt(
     return text + "\n"
 
 
-# The notes as a form that a model fills in: a list of new lines for each section. Pure.
+# The notes as a form that a model fills in: a list of new lines for each section.
 
 STATE_SECTION = "Current State"
 REPLACED_SECTIONS = (TITLE_SECTION, STATE_SECTION)

@@ -210,7 +210,7 @@ def drop_covered_entries(body: str, said: CoveredLineDetector) -> str:
 
 
 # Repair the structure of notes that a model has edited: headers, italic lines and lost sections
-# come back (SM-5). Pure.
+# come back (SM-5).
 
 
 class RepairedNotes(Struct, frozen=True):

@@ -66,7 +66,7 @@ from memorist.transcript_analysis.turn_log import (
     find_commit_subject,
 )
 
-# Build the note lines from the dialogue: title, task, results, learnings, documentation. Pure.
+# Build the note lines from the dialogue: title, task, results, learnings, documentation.
 
 
 STATE_SECTION, TASK_SECTION = "Current State", "Task specification"
@@ -369,7 +369,7 @@ def _choose_section(each: NoteSentenceCandidate, *, final: bool) -> tuple[str, f
 
 
 # Build the note lines on the course of the work and its present state: the work log and the
-# current state. Pure.
+# current state.
 
 
 WORKLOG_SECTION = "Worklog"

@@ -20,7 +20,7 @@ from memorist.skills.plugin_manifests import (
     parse_plugins_installed_for_project,
     select_active_version,
 )
-from memorist.skills.skill_file import SkillProblem
+from memorist.skills.skill_file import UnusableSkillFile
 from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot
 
 MAX_PLUGIN_FILE_BYTES = 4_194_304
@@ -72,19 +72,19 @@ def _read_manifest(folder: str) -> tuple[str, PluginManifest] | None:
 
 def list_plugin_skill_roots(
     locations: SkillBaseFolders, manifests: PluginManifests
-) -> tuple[tuple[SkillRoot, ...], tuple[SkillProblem, ...]]:
+) -> tuple[tuple[SkillRoot, ...], tuple[UnusableSkillFile, ...]]:
     """List the roots of installed and enabled plugins, Claude Code's, then Codex's; and unusable
     files about them.
     """
     found: list[SkillRoot] = []
-    problems: list[SkillProblem] = []
+    problems: list[UnusableSkillFile] = []
     for folder, name in (
         *_list_claude_plugins(locations, problems),
         *_list_codex_plugins(locations, problems),
     ):
         manifest = manifests.find_manifest(folder)
         if manifest is not None and manifest[1].problem:
-            problems.append(SkillProblem(manifest[0], "user", manifest[1].problem))
+            problems.append(UnusableSkillFile(manifest[0], "user", manifest[1].problem))
         own = manifest[1].name if manifest is not None and manifest[1].name else name
         extra: Sequence[str] = manifest[1].folders if manifest is not None else ()
         found += [
@@ -96,7 +96,7 @@ def list_plugin_skill_roots(
 
 
 def _list_claude_plugins(
-    locations: SkillBaseFolders, problems: list[SkillProblem]
+    locations: SkillBaseFolders, problems: list[UnusableSkillFile]
 ) -> Iterator[tuple[str, str]]:
     """Yield folder and name of each plugin of Claude Code."""
     if not locations.claude_home:
@@ -115,7 +115,7 @@ def _list_claude_plugins(
         else ({}, problem)
     )
     if wrong:
-        problems.append(SkillProblem(path, "user", wrong))
+        problems.append(UnusableSkillFile(path, "user", wrong))
     enabled = (
         parse_enabled_plugins(
             [given for each in settings if (given := _read_plugin_text(each)[0]) is not None]
@@ -129,7 +129,7 @@ def _list_claude_plugins(
 
 
 def _list_codex_plugins(
-    locations: SkillBaseFolders, problems: list[SkillProblem]
+    locations: SkillBaseFolders, problems: list[UnusableSkillFile]
 ) -> Iterator[tuple[str, str]]:
     """Yield folder and name of each plugin of Codex."""
     cache = Path(locations.codex_home) / "plugins" / "cache"
@@ -139,7 +139,7 @@ def _list_codex_plugins(
     text, problem = _read_plugin_text(path)
     enabled, wrong = parse_enabled_codex_plugins(text) if text is not None else ((), problem)
     if wrong:
-        problems.append(SkillProblem(path, "user", wrong))
+        problems.append(UnusableSkillFile(path, "user", wrong))
     for market, name in enabled:
         try:
             version = select_active_version(

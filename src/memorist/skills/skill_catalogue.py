@@ -23,9 +23,9 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill_file import (
     Skill,
-    SkillProblem,
     SkillPrompts,
     SkillScope,
+    UnusableSkillFile,
     load_skill_prompts,
 )
 
@@ -310,7 +310,7 @@ def wrap_catalogue_in_section(
 def list_skills_outside_catalogue(
     skills: Iterable[Skill],
     catalogue: SkillCatalogue,
-    problems: Iterable[SkillProblem],
+    problems: Iterable[UnusableSkillFile],
     limit_words: str,
 ) -> tuple[OmittedSource, ...]:
     """List unusable files, skills that did not fit, and skills that are invoked by name only."""

@@ -34,8 +34,8 @@ from memorist.skills.skill_file import (
     SKILL_FILE,
     SKILL_SCOPES,
     Skill,
-    SkillProblem,
     SkillScope,
+    UnusableSkillFile,
     parse_skill,
 )
 from memorist.skills.skill_interface import (
@@ -58,7 +58,7 @@ class DiscoveredSkills(Struct, frozen=True):
     """The usable skills (project, user, system; then name and path), and what could not be used."""
 
     skills: tuple[Skill, ...] = ()
-    problems: tuple[SkillProblem, ...] = ()
+    problems: tuple[UnusableSkillFile, ...] = ()
 
 
 def find_skill_base_folders(
@@ -106,8 +106,8 @@ class CachingSkillDiscovery:
         self._locations = locations
         self._settings = settings
         self._listings = CachedFolderListings()
-        self._cache: dict[_CacheKey, tuple[Skill | SkillProblem, ...]] = {}
-        self._previous_cache: dict[_CacheKey, tuple[Skill | SkillProblem, ...]] = {}
+        self._cache: dict[_CacheKey, tuple[Skill | UnusableSkillFile, ...]] = {}
+        self._previous_cache: dict[_CacheKey, tuple[Skill | UnusableSkillFile, ...]] = {}
         self._manifests = PluginManifests()
 
     def find_skills(self) -> DiscoveredSkills:
@@ -126,7 +126,7 @@ class CachingSkillDiscovery:
         problems = {each.path: each for each in wrong}
         for root in list_skill_roots(self._locations, extra, plugins):
             for found in self._search_root(root):
-                if isinstance(found, SkillProblem):
+                if isinstance(found, UnusableSkillFile):
                     problems.setdefault(found.path, found)
                 else:
                     skills.setdefault(found.path, _remark_outside_link(found, project))
@@ -146,7 +146,7 @@ class CachingSkillDiscovery:
             tuple(sorted(shown, key=lambda each: (SKILL_SCOPES.index(each.scope), each.path))),
         )
 
-    def _search_root(self, root: SkillRoot) -> Iterator[Skill | SkillProblem]:
+    def _search_root(self, root: SkillRoot) -> Iterator[Skill | UnusableSkillFile]:
         """Search one root breadth first; the queue holds real paths, so that each folder is entered
         once.
         """
@@ -163,7 +163,7 @@ class CachingSkillDiscovery:
                 names = self._listings.list_names(folder, limits.entries - entries)
             except (OSError, ValueError) as error:
                 if depth or not isinstance(error, FileNotFoundError | NotADirectoryError):
-                    yield SkillProblem(
+                    yield UnusableSkillFile(
                         replace_undecodable_path_bytes(folder),
                         root.scope,
                         f"the folder cannot be read: {describe_os_error(error)}",
@@ -178,7 +178,7 @@ class CachingSkillDiscovery:
                     folder, SkillRoot(shown, root.scope, plugin), agents="agents" in names
                 )
             if folders >= limits.folders or entries >= limits.entries:
-                yield SkillProblem(
+                yield UnusableSkillFile(
                     shown,
                     root.scope,
                     f"the search stopped after {folders} folders and {entries} names; move "
@@ -204,7 +204,7 @@ class CachingSkillDiscovery:
 
     def _find_plugin_name(
         self, folder: str, outer: str, scope: SkillScope
-    ) -> tuple[str, tuple[SkillProblem, ...]]:
+    ) -> tuple[str, tuple[UnusableSkillFile, ...]]:
         """Return the name of the folder's plugin, else of the enclosing one, and its manifest's
         problems.
         """
@@ -212,19 +212,19 @@ class CachingSkillDiscovery:
         if found is None or found[1].name:
             return (found[1].name if found else outer), ()
         return outer, (
-            SkillProblem(replace_undecodable_path_bytes(found[0]), scope, found[1].problem),
+            UnusableSkillFile(replace_undecodable_path_bytes(found[0]), scope, found[1].problem),
         )
 
     def _read_skill(
         self, folder: str, root: SkillRoot, *, agents: bool
-    ) -> tuple[Skill | SkillProblem, ...]:
+    ) -> tuple[Skill | UnusableSkillFile, ...]:
         """Read a folder's SKILL.md and interface file, or return the cached result."""
         path, limit = f"{folder}/{SKILL_FILE}", self._settings.file_bytes
         shown = replace_undecodable_path_bytes(path)
         try:
             facts = read_file_facts(path)
             if isinstance(facts, str):
-                return (SkillProblem(shown, root.scope, facts),)
+                return (UnusableSkillFile(shown, root.scope, facts),)
             shown = (
                 replace_undecodable_path_bytes(facts.path)
                 if facts.path.endswith(f"/{SKILL_FILE}")
@@ -232,7 +232,7 @@ class CachingSkillDiscovery:
             )
             if facts.size > limit:
                 return (
-                    SkillProblem(
+                    UnusableSkillFile(
                         shown, root.scope, f"it has {facts.size} bytes, {limit} are the most"
                     ),
                 )
@@ -252,7 +252,7 @@ class CachingSkillDiscovery:
                 )
                 wrong = (
                     (
-                        SkillProblem(
+                        UnusableSkillFile(
                             replace_undecodable_path_bytes(f"{folder}/{INTERFACE_FILE}"),
                             root.scope,
                             interface.problem,
@@ -265,7 +265,9 @@ class CachingSkillDiscovery:
             self._cache[key] = found
         except (OSError, ValueError) as error:
             return (
-                SkillProblem(shown, root.scope, f"it cannot be read: {describe_os_error(error)}"),
+                UnusableSkillFile(
+                    shown, root.scope, f"it cannot be read: {describe_os_error(error)}"
+                ),
             )
         return found
 

@@ -1,7 +1,7 @@
 """Parse a SKILL.md: name, description, other header keys, and the body. Pure (SK-1).
 
 The format is that of the open Agent Skills specification; the further keys are those of
-Claude Code. An unusable file gives a `SkillProblem`, never an exception: one broken
+Claude Code. An unusable file gives a `UnusableSkillFile`, never an exception: one broken
 skill does not hide the others.
 """
 
@@ -134,7 +134,7 @@ class Skill(Struct, frozen=True, kw_only=True):
         return self.path.rpartition("/")[0] or "/"
 
 
-class SkillProblem(Struct, frozen=True):
+class UnusableSkillFile(Struct, frozen=True):
     """A file or folder that could not be used, and why."""
 
     path: str
@@ -149,21 +149,23 @@ def parse_skill(
     root: str = "",
     plugin: str = "",
     interface: SkillInterface | None = None,
-) -> Skill | SkillProblem:
+) -> Skill | UnusableSkillFile:
     """Parse a SKILL.md.
 
     The name defaults to that of its folder; a plugin's name is prefixed.
     """
     document = split_front_matter(text)
     if document.front is None:
-        return SkillProblem(path, scope, "it does not begin with a header between two lines of ---")
+        return UnusableSkillFile(
+            path, scope, "it does not begin with a header between two lines of ---"
+        )
     front = document.front
     name = _header_line(front, "name") or strip_hidden_characters(_folder_name(path))
     description = _header_line(front, "description")
     if not description:
-        return SkillProblem(path, scope, front.problem or "its header has no description")
+        return UnusableSkillFile(path, scope, front.problem or "its header has no description")
     if not name or len(name) > MAX_NAME_CHARS:
-        return SkillProblem(
+        return UnusableSkillFile(
             path,
             scope,
             f"its name has {len(name)} characters, {MAX_NAME_CHARS} are the most"
@@ -172,7 +174,7 @@ def parse_skill(
         )
     qualified = f"{plugin}:{name}" if plugin else name
     if len(qualified) > MAX_QUALIFIED_CHARS:
-        return SkillProblem(
+        return UnusableSkillFile(
             path,
             scope,
             f"its name with that of its plugin has {len(qualified)} characters, "

@@ -27,7 +27,7 @@ from memorist.team.shared_memory_form import (
 )
 from memorist.team.shared_names import SharedNames, find_shared_name_problem
 
-# Collect what a pull is about to write, name by name. Pure.
+# Collect what a pull is about to write, name by name.
 
 
 class IncomingTeamChanges(Struct, frozen=True, kw_only=True):

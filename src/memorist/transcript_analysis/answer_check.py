@@ -421,7 +421,7 @@ def _has_digit(word: str) -> bool:
 
 
 # What the lines of a fork's answer are held against: what its model was shown, and what was said
-# in the conversation. Pure.
+# in the conversation.
 
 _NOT_SAID = (Origin.TOOL, Origin.INJECTED)
 

@@ -65,7 +65,7 @@ from memorist.transcript_analysis.tool_actions import (
 from memorist.transcript_analysis.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and
-# steps. Pure.
+# steps.
 
 
 MAX_OPEN_CALLS = 64

@@ -25,7 +25,6 @@ from memorist.core.text_encoding import encode_file_text_as_utf8, replace_surrog
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.
-# Pure.
 
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")

@@ -115,7 +115,7 @@ def parse_statement_patterns(table: str) -> tuple[StatementPattern, ...]:
     return tuple(found)
 
 
-# Building blocks of the patterns: verbs that give an order, and phrases around them. Pure.
+# Building blocks of the patterns: verbs that give an order, and phrases around them.
 
 
 _VERBS = """

@@ -24,7 +24,7 @@ from memorist.hooks.agent_programs import (
     find_user_folder,
     has_memorist_plugin,
 )
-from memorist.hooks.claude_code_settings import find_setting_without_hooks
+from memorist.hooks.claude_code_settings import find_setting_that_disables_hooks
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_client import find_hooks_folder
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, map_own_hooks_by_event
@@ -36,7 +36,7 @@ from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles, check_folder_readable_or_missing
 from memorist.store.home_layout import BESIDE_HOOKS
 
-# Reading the log of hooks that gave no response. Pure.
+# Reading the log of hooks that gave no response.
 
 
 class HookFailure(Struct, frozen=True):
@@ -187,7 +187,11 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",
             f"Run memorist uninstall {client}, or remove the plugin.",
         )
-    off = find_setting_without_hooks(_user_scope(), Path.cwd()) if client == "claude-code" else None
+    off = (
+        find_setting_that_disables_hooks(_user_scope(), Path.cwd())
+        if client == "claude-code"
+        else None
+    )
     if off is not None:
         yield CheckResult(
             "wrong",

@@ -45,8 +45,10 @@ class _NewestWords(Struct):
         return any(words and words in text for words in (asked, self.replied))
 
 
-class QuotedConversations:
-    """The newest words of the conversations that go on now. `key` is a conversation's id."""
+class SideRequestDetector:
+    """Finds the requests that a client makes beside a conversation, by the newest words of those
+    that go on now. `key` is a conversation's id.
+    """
 
     def __init__(self) -> None:
         self._newest: OrderedDict[str, _NewestWords] = OrderedDict()
@@ -78,7 +80,7 @@ class QuotedConversations:
             ]
             known.replied = _choose_words("\n".join(texts))
 
-    def is_quoted(self, caller: str, body: RequestBody) -> bool:
+    def is_side_request(self, caller: str, body: RequestBody) -> bool:
         """Whether a request that begins a conversation is one message that quotes another one of
         the same caller, wants a smaller reply or is not streamed as that one is, and has no tools.
         One that begins as that one and quotes no reply is asked anew, with more words.

@@ -39,11 +39,12 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.tool_pairs import holds_same_objects
 from memorist.core.truncation import truncate_middle
 from memorist.errors import WireFormatError
+from memorist.formats.codec_registry import find_codec
 from memorist.formats.openai_responses import CALL_ITEMS, OUTPUT_ITEMS
 from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, get_unknown_block_text
 from memorist.settings import Family
 
-# Normalize single blocks before a request: unsupported images, long outputs, empty blocks. Pure.
+# Normalize single blocks before a request: unsupported images, long outputs, empty blocks.
 
 
 MAX_TOOL_TOKENS = 10_000
@@ -625,7 +626,7 @@ def _with_origin(block: Block, own: Origin, whole: Origin) -> Block:
     return block
 
 
-# Decide from new messages alone whether a growing history needs normalizing. Pure.
+# Decide from new messages alone whether a growing history needs normalizing.
 
 
 UNLIMITED_TOKENS = 2**31
@@ -668,3 +669,23 @@ class IncrementalHistoryNormalizer:
         objects.
         """
         return normalize_history(whole, self._format, tool_tokens=self._limit)
+
+
+def repair_request(request: JsonObject, wire_format: str) -> JsonObject:
+    """The request with a history that a provider accepts; the same object where it is one already.
+
+    What is done is described in docs/world-state.md; no output is cut. A request that goes on from
+    one the provider stored (`previous_response_id`, `conversation`) is left alone, since the calls
+    of its outputs are there. The result is the same for the same history, so that the prompt cache
+    serves it. Raises WireFormatError for another format, or a request that is not of it.
+    """
+    if request.get("previous_response_id") or request.get("conversation"):
+        return request
+    codec = find_codec(wire_format)
+    decoded = codec.decode_request(request)
+    messages = normalize_history(decoded.messages, wire_format, tool_tokens=UNLIMITED_TOKENS)
+    if len(messages) == len(decoded.messages) and all(
+        one is other for one, other in zip(messages, decoded.messages, strict=True)
+    ):
+        return request
+    return codec.encode_request(replace(decoded, messages=messages))

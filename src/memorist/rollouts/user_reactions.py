@@ -21,7 +21,7 @@ from memorist.core.text_analysis import parse_word_list
 from memorist.session_memory.work_notes import CORRECTION_START
 
 
-class MessageTaskEffect(StrEnum):
+class UserReaction(StrEnum):
     """The effect of a message."""
 
     COMMAND = "command"
@@ -217,21 +217,21 @@ MAX_LASTING_CHARACTERS = 160
 """Characters of a sentence that is kept as what the user said."""
 
 
-def classify_effect_on_task(text: str, *, first: bool) -> MessageTaskEffect:
+def classify_user_reaction(text: str, *, first: bool) -> UserReaction:
     """Classify a typed message; `first` if nothing was asked before it."""
     plain = text[:MAX_READ_CHARACTERS].strip()
     if _BARE_COMMAND.fullmatch(plain):
-        return MessageTaskEffect.COMMAND
+        return UserReaction.COMMAND
     words = _WORD.findall(_URL.sub("", plain).casefold())
     if first or not words:
-        return MessageTaskEffect.BEGINS if words or plain else MessageTaskEffect.COMMAND
+        return UserReaction.BEGINS if words or plain else UserReaction.COMMAND
     if _is_acceptance(plain, words):
-        return MessageTaskEffect.ACCEPTS
+        return UserReaction.ACCEPTS
     if len(words) <= MAX_SHORT_WORDS and set(words) <= _GO_WORDS:
-        return MessageTaskEffect.GOES_ON
+        return UserReaction.GOES_ON
     if _is_correction(plain, words):
-        return MessageTaskEffect.CORRECTS
-    return MessageTaskEffect.GOES_ON if _is_aside(plain, words) else MessageTaskEffect.BEGINS
+        return UserReaction.CORRECTS
+    return UserReaction.GOES_ON if _is_aside(plain, words) else UserReaction.BEGINS
 
 
 def _is_acceptance(text: str, words: list[str]) -> bool:
@@ -270,7 +270,7 @@ def _is_aside(text: str, words: list[str]) -> bool:
     )
 
 
-# What a short answer agreed to: the last proposal of the agent, in the words of the agent. Pure.
+# What a short answer agreed to: the last proposal of the agent, in the words of the agent.
 
 MAX_PROPOSAL_CHARACTERS = 320
 MIN_OPTION_CHARACTERS = 100
