@@ -133,7 +133,7 @@ def classify_ban(sentence: ProseSentence) -> Ban | None:
     return None if _ENDS_WITH_THING.match(masked, found.end()) else "bare"
 
 
-def _begins_with_general_word(order: str) -> bool:
+def begins_with_general_word(order: str) -> bool:
     """Whether an order says at its beginning that it holds for always."""
     early = " ".join(order.split()[:EARLY_WORDS])
     return GENERAL.search(early[:EARLY_CHARS] if count_cjk_letters(order) else early) is not None
@@ -177,7 +177,7 @@ def _forbids(clause: str, *, even_by_general_word: bool) -> bool:
         return False
     if not even_by_general_word:
         return found is not None and len(order) - found.end() >= MIN_OBJECT_CHARS
-    return found is not None or (_begins_with_general_word(order) and not _OWN_CLAUSE.match(order))
+    return found is not None or (begins_with_general_word(order) and not _OWN_CLAUSE.match(order))
 
 
 def _holds_reason(masked: str, behind: int) -> bool:

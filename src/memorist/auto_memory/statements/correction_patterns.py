@@ -56,34 +56,28 @@ CORRECTIONS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |this) (?:bad )?(?:tendency to|habit of)) [^?]{{4,}}|no [\w-]+(?: [\w-]+)? ever(?: again)?\b[^?]*|you(?:['’]?re| are) (?:(?:always|constantly
         |again) \w+ing|over-?\w+ing|getting ahead|jumping to|rushing|guessing|assuming|hallucinating|inventing|making (?:things|stuff|it) up
         |hard-?\s?coding)\b[^?]*)
-    correction as question: (?P<text>why (?:did|would|have) you [^?]{{3,60}}\b(?:without|again|behind my back)\b.*|why (?:did|do|would|have|are|is|was
-        |were)\b[^?]{{3,80}}\b(?:when|if|although|though|after) i(?:['’]ve| have)? (?:already |clearly |explicitly |just |only )*(?:said|told|asked
-        |wanted)\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with
+    correction as question: (?P<text>why (?:did|would|have) you [^?]{{3,60}}\b(?:without|again|behind my back)\b.*|why (?:(?:did|do|would|have|are|were) you|(?:is|are|was|were)(?=[^?]* (?:said|told)\b))\b[^?]{{3,80}}\b(?:when
+        |if|although|though|after) i(?:['’]ve| have)? (?:already |clearly |explicitly |just |only )*(?:said|told|asked|wanted)\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with
         |in) |because of |due to )?your (?:own )?(?:sandbox|environment|container|network|proxy|shell|tool|permission|setup|machine|side|fault
         |end)\b.*)
     # A reminder or a wish that is put as a question.
     correction as question: (?P<text>(?:but |and |so )*(?:did(?:n['’]?t| not)? (?:i|we|you) (?:not )?(?:(?:just|already|explicitly|clearly) )*(?:say
-        |tell|ask|agree|decide|promise|settle)|have(?:n['’]?t)? i (?:not )?(?:already |just )*(?:told|said|asked)|what did i (?:just )?(?:say
-        |tell you) about|how (?:many times|often) (?:do|did|have|must|should) i|(?:what|which) part of|should(?:n['’]?t| not) you (?:not )?(?:(?:be
-        |have) )?\w{{3,}}\b.*\b(?:before|first|instead|rather)\b|(?:can|could|would|will) (?:you|u) (?:please |pls |kindly )*(?:(?:stop|quit) (?!the\b
-        |it\b)\w+ing\b|(?:always|never|only) \w|not (?!find|see|access|open|read|connect|reach|just)\w+ [^?]*\b(?:unless|without|until|every|each
-        |any\w*|all)\b)|(?:hatten|haben) wir (?:(?:das|es|uns|doch) )*nicht [^?]*(?:gesagt|vereinbart|ausgemacht|abgemacht|geeinigt|entschieden
+        |tell|ask|agree|decide|promise|settle)|have(?:n['’]?t)? i (?:not )?(?:already |just )*(?:told|said|asked)|what did i (?:just )?(?:say|tell you) about (?=[\w ]{{0,20}}ing\b)|how (?:many times|often) (?:do|did|have|must|should) i|(?:what|which) part of|should(?:n['’]?t| not) you (?:not )?(?:(?:be
+        |have) )?\w{{3,}}\b.*\b(?:before|first|instead|rather)\b|(?:hatten|haben) wir (?:(?:das|es|uns|doch) )*nicht [^?]*(?:gesagt|vereinbart|ausgemacht|abgemacht|geeinigt|entschieden
         |beschlossen|besprochen)|(?:warum|wieso) [^?]*\b(?:obwohl|wenn) ich (?:\w+ )*(?:gesagt|gebeten)|wie oft (?:muss|soll|habe?) ich
-        |hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt|(?:kannst|könntest) du (?:bitte )?(?:aufhören|nicht (?:immer|ständig|mehr)|nie|immer)
+        |hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt
         |(?:est-ce qu['’])?(?:on|nous|je|j['’]) ?(?:n['’])?(?:avait|avais|avions|(?:a|ai|avons)(?=[^?]*\?)) pas (?:\w+ )?(?:dit|décidé|convenu|demandé|parlé)
         |pourquoi [^?]*\b(?:alors que|si) j['’](?:ai|avais) (?:\w+ )?(?:dit|demandé)|combien de fois (?:dois|faut|je|vais)
-        |(?:est-ce que )?je n['’]avais pas (?:\w+ )?dit|(?:peux-tu|pourrais-tu|tu peux|tu pourrais) (?:s['’]il te plaît )?(?:arrêter de|ne (?:plus
-        |jamais|pas toujours)|toujours)|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no (?:te (?:dije|he dicho)|(?:(?:te |lo )?(?:había|habíamos)
+        |(?:est-ce que )?je n['’]avais pas (?:\w+ )?dit|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no (?:te (?:dije|he dicho)|(?:(?:te |lo )?(?:había|habíamos)
         |(?=[^?]*\?)(?:te |lo )?(?:he|hemos)) (?:\w+ )?(?:dicho|acordado|quedado|decidido|pedido|hablado)|(?=[^?]*\?)(?:lo )?(?:dije|dijimos
         |acordamos|quedamos))|(?:¿)?por qué [^?]*\bsi (?:ya )?te (?:dije|pedí|he dicho)
-        |(?:¿)?(?:puedes|podrías) (?:por favor )?(?:dejar de|no volver a|siempre|nunca)|(?:a gente |nós )?(?:já )?não (?:(?:combinamos|combinou)(?=[^?]*\?)|(?:tinha
+        |(?:a gente |nós )?(?:já )?não (?:(?:combinamos|combinou)(?=[^?]*\?)|(?:tinha
         |tínhamos|havia|havíamos) (?:\w+ )?(?:dito|combinado|falado|decidido|pedido))|por que [^?]*\b(?:se|quando) eu (?:já )?(?:te )?(?:pedi|disse
-        |falei)|quantas vezes (?:eu )?(?:tenho|preciso|vou|te)|(?:eu )?não (?:te )?(?:disse|falei|pedi) (?:para|pra|que)|(?:você )?(?:pode
-        |poderia) (?:por favor )?(?:parar de|sempre|nunca|não .{{2,40}} mais)|сколько раз (?:мне|я|можно)|(?:(?:разве|вроде) (?:мы|я)(?: же)?
+        |falei)|quantas vezes (?:eu )?(?:tenho|preciso|vou|te)|(?:eu )?não (?:te )?(?:disse|falei|pedi) (?:para|pra|que)|сколько раз (?:мне|я|можно)|(?:(?:разве|вроде) (?:мы|я)(?: же)?
         |(?:мы|я)(?: же| вроде)|(?=[^?]*\?)(?:мы|я)) не (?:договарива\w+|договорил\w+|решил\w+|обсуждал\w+|говорил\w*|просил\w*|сказал\w*)|(?:почему|зачем) [^?]*\b(?:если|когда
-        |хотя) я (?:\w+ )?(?:сказал|просил|говорил)\w*|(?:можешь|мог бы) (?:пожалуйста )?(?:больше не|перестать|всегда|никогда))\b.+|(?:我)?(?:不是
-        |难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|(?:能|可)不(?:能|可以)(?:别|不要)(?:再|总|老).+|.{{2,40}}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?|(?:言い|決め
-        |約束し)ませんでした(?:っけ|か)?)[？?]?$|.{{2,40}}(?:のを|は)やめて(?:くれ|もらえ|いただけ).*)
+        |хотя) я (?:\w+ )?(?:сказал|просил|говорил)\w*)\b.+|(?:我)?(?:不是
+        |难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|.{{2,40}}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?|(?:言い|決め
+        |約束し)ませんでした(?:っけ|か)?)[？?]?$)
     # What not, and what always: "nicht direkt auf main, immer über einen PR".
     rule: (?P<text>(?:not|never|nicht|nie|pas|no|não|не) [^,?]{{3,40}}, (?:but |sondern |mais |sino |mas |а )?(?:always|only ever|immer|toujours
         |siempre|sempre|всегда) [^?]{{4,}}$|for (?:anything|everything|any) [\w/ -]{{2,40}}?,? (?:please )?(?:always )?(?:ask|check with|tell

@@ -61,12 +61,11 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: .*\b(?:cette? (?:fois|fonction|fichier)|ici|maintenant|aujourd)\b
     rule: (?P<text>(?:n['’]\w+|ne \w+) (?:jamais|plus jamais|plus) .+)
       unless: .*\b(?:ici|maintenant|cette? (?:fois|fonction|fichier))\b
-    rule: (?P<text>(?:toujours (?!(?:l[ea] même|les mêmes|pareil|rien|aucune?|pas|cassée?s?|bloquée?s?|là|en (?:erreur|panne|échec|cours|attente
-        |rouge))\b)|ne jamais |jamais de ).{{6,}})
+    rule: (?P<text>(?:toujours |ne jamais |jamais de ).{{6,}})
     rule: (?P<text>(?:je préfère|je déteste|nous utilisons|on utilise|nous n['’]utilisons (?:pas|plus)|on n['’]utilise (?:pas|plus)
         |nous sommes passés de|on est passés? de) (?!(?:ça|cette?|ce|la première|le premier|celui|celle)\b).+)
-    rule: (?P<text>(?:por favor,? )?(?:siempre|nunca) (?!(?:lo|el|la|los|las) mism[oa]s?\b)(?:\w+) .{{3,}})
-      unless: .*\b(?:funciona|falla|devuelve|aquí|retorna|falha|aqui)\b
+    rule: (?P<text>(?:por favor,? )?(?:siempre|nunca) (?:\w+) .{{3,}})
+      unless: .*\b(?:aquí|aqui)\b
     rule: (?P<text>(?:por favor,? )?(?:no|não) (?:uses?|utilices|escribas|agregues|añadas|pongas|hagas|borres|use|utilize|escreva|adicione|coloque
         |faça|apague)\b .*(?:\b(?:nunca|usa|use|en|sin|em|nos|nas|sem|no|na)\b.*))
       unless: .*\b(?:est[ea]|aquí|ahora|todavía|aqui|agora|ainda)\b

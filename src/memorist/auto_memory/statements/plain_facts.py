@@ -65,7 +65,7 @@ _ENGLISH = (
 )
 _ENGLISH_PERSON = (
     rf"(?:i (?:(?:now|just|recently|currently|have|also|mostly) )*(?:live|work|moved|relocated|joined|started at|study|teach|own|maintain|run|lead|"
-    rf"speak|use|left (?-i:[A-Z]))\b|i['’]m (?:now )?(?:building|working on|writing|maintaining|opening|hiring|based)\b)(?! (?:this|that|it|these|those|them)\b)(?P<said>[^{MASK_CHARACTER}/]+)$"
+    rf"speak|use|left (?-i:[A-Z])|(?:write|code|program)(?= .*(?:rather than|instead of|not)\b))\b|i['’]m (?:now )?(?:building|working on|writing|maintaining|opening|hiring|based)\b)(?! (?:this|that|it|these|those|them)\b)(?P<said>[^{MASK_CHARACTER}/]+)$"
 )
 _ENGLISH_PEOPLE = (
     r"(?P<name>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z])[\w'’-]+)?(?: and (?-i:[A-Z][a-z]+))?) (?P<said>(?:(?:took over|takes over|now own|now owns|manages|manage|leads|owns|runs|handles|maintains|oversees|heads|approves|reviews) (?:all |the |our |my )?(?:[\w-]+ ){0,4}?|reports to |is (?:the|our|my) (?:[\w-]+ ){0,3}?)"
@@ -121,12 +121,12 @@ _GERMAN_CHANGE = (
 )
 _ROMANCE = (
     r"(?:(?:notre|nos|mon|ma|mes|le|la|les|nuestr[oa]s?|mis?|el|los|las|noss[oa]s?|meus?|minhas?|os?|as?) (?:[\w'’./+-]+ ){1,5}?"
-    r"(?:est|sont|s['’]appellent?|tournent?|utilisent?|se trouvent?|passent?|appartient|dure|coûte|a lieu|ont lieu|es|son|está|están|"
+    r"(?:est|sont|s['’]appelle(?:nt)?|tourne(?:nt)?(?= (?:sur|sous|avec|chez) )|utilise(?:nt)?|se trouve(?:nt)?|passent|appartient|dure|coûte|a lieu|ont lieu|es|son|está|están|"
     r"se llaman?|corren?|usan?|vive|funcionan?|tarda|cuesta|é|são|ficam?|rodam?|se chamam?|estão|custa|dura)"
     r"|(?:nous|on) (?:utilis\w+|déplo\w+|héberge\w*|travaill\w+|sommes|est (?:sur|passés?)|tourne\w*|développ\w+|publi\w+|stock\w+)"
     r"|(?:nosotros )?(?:usamos|desplegamos|trabajamos|alojamos|tenemos|publicamos|guardamos|estamos en|somos)"
     r"|a gente (?:usa|faz|roda|hospeda|publica|trabalha|está)|(?:nós )?(?:usamos|fazemos|rodamos|hospedamos|publicamos|guardamos|trabalhamos|estamos n\w+)"
-    r"|(?:j['’]utilise|je travaille|je suis|yo uso|trabajo|eu (?:uso|trabalho|moro|sou)))\b(?P<said>.+)"
+    r"|(?:j['’]utilise|je (?:travaille|bosse|code|développe)|je suis|yo uso|trabajo|(?:eu )?trabalho(?= (?:com|em|n[ao]) )|eu (?:uso|moro|sou)))\b(?P<said>.+)"
 )
 _ROMANCE_CHANGE = (
     r"(?:(?:nous sommes|on est|nous avons|on a|j['’]ai) (?:passés?|migrés?|changés?|déplacés?|déménagés?|remplacés?|renommés?|mis à jour|augmentés?)"
@@ -190,7 +190,7 @@ _TROUBLE = lazy_pattern(
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
     r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
     r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*|(?:ist|sind|war) (?:rot|grün|leer|weg|falsch|tot|offline|da|neu|zu)(?=\W*$)|(?:est|sont) (?:rouges?|verte?s?|vides?|fausse?s?|morte?s?)(?=\W*$)|(?:está|están|estão) (?:roj[oa]s?|verdes?|vac[ií][oa]s?|vazi[oa]s?|mal|caíd[oa]s?|vermelh[oa]s?)(?=\W*$))\b"
-    r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
+    r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b"
     r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
     r"|我(?:指|说|问|要|想)的是|我的意思|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|吧(?:[，。！,.!\s]|$)|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
@@ -230,18 +230,32 @@ _JOINED_TASK = lazy_pattern(
 _JOINT = lazy_pattern(r",|\b(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\b", re.IGNORECASE)
 
 
-_CONTRAST = lazy_pattern(r"(?:,\s*)?(?:(?:(?:et|mais)\s+)?pas|а\s+не)\s+\w+\W*\Z", re.IGNORECASE)
-"""Says what somebody is not, which is no trouble: "je suis développeur, pas designer"."""
+_CONTRAST = lazy_pattern(
+    r"(?:\s*,\s*(?:(?:and|but|und|sondern|et|mais|y|pero|e|mas|и|а|но)\s+)?|(?:\A|\s+)(?:and|but|und|et|mais|y|e|mas|и|а)\s+)(?:not|nicht|keine?n?|pas|no|não|nao|не)\s+"
+    r"(?!(?:sure|working|responding|mehr|nur|so|sicher|sûre?|encore|très|trop|ça|possible|funciona\w*|responde\w*|abre\w*|carrega\w*|arranca\w*|carga\w*|entiendo|entendo|consigo|puedo|quiero|quero|"
+    r"sei|sé|me|se|te|lo|está\w*|estoy|estou|tem|tengo|tenho|va|vai|dá|da|deu|sale|sai|aparece\w*|hay|há|es|é|era|foi|очень|знаю|могу|\w+(?:iert|[аеия]ет|[ияё]т|[аяую]т|л[аио]?|[её]м|им)(?:ся)?)\b)"
+    r"(?:[\w./+-]+\s+){0,2}[\w./+-]+\s*(?=[.,;!]|\Z)"
+    r"|(?:で|であって)?、?\s?[A-Za-zァ-ヶー][\w.+ァ-ヶー-]*(?:では|じゃ)な(?:い|く)",
+    re.IGNORECASE,
+)
+"""Says what somebody is not, or what is not used: "je suis développeur, pas designer"."""
+
+_CHOICE = lazy_pattern(
+    rf"{_CONTRAST.pattern}|\b(?:rather than|instead of|(?:an)?statt|plutôt qu|au lieu d|en (?:vez|lugar) de|em vez d|ao invés d|вместо)\b",
+    re.IGNORECASE,
+)
+"""Names what is used, and in place of what."""
+
+
+def _tells_trouble(words: str) -> bool:
+    """Whether words tell of trouble, of the moment or asked for; a contrast does not."""
+    return _TROUBLE.search(_CONTRAST.sub("", words)) is not None
 
 
 def tells_trouble_behind_joint(masked: str) -> bool:
     """Whether what follows the first clause of a sentence is trouble, of the moment or asked for."""
     joint = _JOINT.search(masked)
-    return (
-        joint is not None
-        and _CONTRAST.match(masked, joint.start()) is None
-        and _TROUBLE.search(masked, joint.end()) is not None
-    )
+    return joint is not None and _tells_trouble(masked[joint.start() :])
 
 
 def find_refusal_or_lead_in_end(masked: str) -> int:
@@ -272,7 +286,7 @@ def classify_plain_fact(sentence: ProseSentence) -> PlainFact | None:
     if at_hand is not None:
         begin = start + at_hand.start("said")
         return "vague" if _PARTICULAR.search(sentence.masked, begin) else None
-    named = any(
+    named = _CHOICE.search(masked) is not None or any(
         "name" in match.re.groupindex
         or _PARTICULAR.search(sentence.masked, start + match.start("said"))
         for match in found
@@ -292,6 +306,6 @@ def _is_of_the_moment(whole: str, masked: str) -> bool:
         is_question_or_supposition(masked)
         or is_forbidden_in_memory(masked)
         or is_reported_speech(whole)
-        or _TROUBLE.search(masked) is not None
+        or _tells_trouble(masked)
         or _JOINED_TASK.search(masked) is not None
     )

@@ -158,6 +158,26 @@ _PROGRAM_NOUN = lazy_pattern(
 """What programs deal with: a plain "always" beside it describes the program's behaviour."""
 
 
+_HAPPENED = lazy_pattern(
+    # English, German, French: a participle, or the same again.
+    r"(?:never|always) (?:seen|had|been|gotten|done|heard|worked|happened|tried)\b"
+    r"|(?:nie(?:mals)?|immer) (?:(?:zuvor|vorher|richtig|so (?:et)?was) )?(?:ge\w{2,}(?:t|en)|\w{3,}iert|\w*(?:funden|kommen|standen))\W*$|immer (?:noch|wieder|nur|d(?:er|ie|as|en) (?:gleich|selb)\w+|d\w+selbe\w*)\b"
+    r"|(?:toujours|jamais) (?:(?:l[ea]|les) mêmes?|pareil\w*|rien|aucune?|pas|là|en (?:erreur|panne|échec|cours|attente|rouge)|bloquée?s?|cassée?s?|(?:rien |bien )?(?:vu|eu|fait|pu|su|réussi|\w{3,}(?:é|ée|és|ées))\b)"
+    # Spanish and Portuguese: a verb in the past, or one of what happens by itself.
+    r"|siempre (?:me|te|nos|le) (?!\w+[ae]s\b)\w+|(?:(?:casi|quase) )?(?:siempre|sempre|nunca|jamás|jamais) (?:(?:me|te|se|nos|lo|la|le|o|a) )?(?:\w{2,}(?:ó|ou|eu|iu|aron|ieron|aram|eram|iram|aban?|ábamos|avam?|ían?|iste|aste)|"
+    r"vio?|viu|fu[ei]|foi|eram?|hizo|fez|tuv[eo]|tive|teve|pud[eo]|dijo|disse|tinha|havia|he|ha|hemos|han|hay|há|fall[ao]n?|falham?|funcionan?|funcionam|salen?|sai|saem|aparecen?m?|dá|d[ae]n?(?= (?:error|timeout|fallo|problem))|tardan?|demoram?|ca[ei]n?|quedan?|fica|está\w*|es|é|"
+    r"son|são|tem|tengo|tenho|pasan?|acontece|ocurren?|ocorre|devuelven?|retornan?m?|volta|muere|morre|trava|llegan?|chega|recibo|recebo|veo|vejo|puedo|consigo)\b"
+    r"|(?:siempre|sempre|nunca) (?:l[oa]s? |[oa]s? )?mesm[oa]s?\b|siempre (?:l[oa]s?|el) mism[oa]s?\b",
+    re.IGNORECASE,
+)
+"""Says how often something happened, with a form of the verb that orders nothing."""
+
+
+def tells_how_often(sentence: str) -> bool:
+    """Whether it reports how often something happened: "nunca funcionó", "jamais vu ça"."""
+    return _HAPPENED.match(sentence) is not None
+
+
 def remove_tag_question(sentence: str) -> str:
     """The sentence without a question for assent at its end."""
     return _TAG.sub("", sentence) if "?" in sentence or "？" in sentence else sentence

@@ -37,6 +37,7 @@ from memorist.auto_memory.statements.forget_requests import (
     read_forget_request,
 )
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
+from memorist.auto_memory.statements.ordered_texts import drop_sentences_about_ordered_text
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
     classify_plain_fact,
@@ -51,6 +52,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_task_bound,
     remove_tag_question,
     states_secret_value,
+    tells_how_often,
 )
 from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
@@ -72,6 +74,7 @@ from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
     cut_middle,
+    list_lines_right_below_print,
     mask_quotations,
     names_other_speaker,
     split_prose_sentences,
@@ -252,8 +255,10 @@ def list_certain_statements(typed: str) -> tuple[tuple[StatementAct, str, str], 
 
 @lru_cache(PROSE_CACHE_SIZE)
 def split_typed_sentences(text: str) -> tuple[ProseSentence, ...]:
-    """The sentences of a typed text, remembered for the newest texts."""
-    return tuple(split_prose_sentences(text))
+    """The sentences of a typed text but those about a text that it orders, remembered for the newest
+    texts.
+    """
+    return tuple(drop_sentences_about_ordered_text(split_prose_sentences(text)))
 
 
 def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
@@ -292,6 +297,7 @@ def may_be_others_words(text: str) -> bool:
         or is_composite_message(text)
         or has_line_about_other_text(text)
         or has_rule_amid_description(text)
+        or has_rule_right_below_print(text)
     )
 
 
@@ -340,6 +346,16 @@ def has_line_about_other_text(text: str) -> bool:
     return any(each in line for each in stated for line in marked) or any(
         GENERAL.search(line) is None and all(each not in line for each in stated)
         for line in leaning
+    )
+
+
+@lru_cache(PROSE_CACHE_SIZE)
+def has_rule_right_below_print(text: str) -> bool:
+    """Whether a statement is right below a stack trace or a difference, which may hold it."""
+    return any(
+        find_statement_in_sentence(each) is not None
+        for line in list_lines_right_below_print(text)
+        for each in split_prose_sentences(line)
     )
 
 
@@ -537,7 +553,7 @@ def match_first_statement_pattern(
 
 
 def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
-    if is_question_or_supposition(masked) and not each.may_ask:
+    if (is_question_or_supposition(masked) and not each.may_ask) or tells_how_often(masked):
         return True
     return (
         is_forbidden_in_memory(kept)

@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.bans import Ban, classify_ban, states_reason
+from memorist.auto_memory.statements.bans import (
+    Ban,
+    begins_with_general_word,
+    classify_ban,
+    states_reason,
+)
 from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
@@ -22,6 +27,7 @@ from memorist.auto_memory.statements.every_project_request import is_every_proje
 from memorist.auto_memory.statements.forget_requests import is_deletion_or_postponing_task
 from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
 from memorist.auto_memory.statements.plain_facts import classify_plain_fact
+from memorist.auto_memory.statements.questioned_orders import asks_to_stop, find_order_in_question
 from memorist.auto_memory.statements.statement_filters import (
     find_clause_before_code_location,
     is_forbidden_in_memory,
@@ -34,11 +40,13 @@ from memorist.auto_memory.statements.statement_parser import (
     CLIENT_COMMAND,
     LONE_CONFIRMATION,
     MAX_STATEMENTS,
+    TASK_START,
     Statement,
     find_refusal_end,
     find_statement_in_sentence,
     has_line_about_other_text,
     has_rule_amid_description,
+    has_rule_right_below_print,
     list_certain_statements,
     match_first_statement_pattern,
     split_retraction,
@@ -283,6 +291,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         or _is_labelled(sentence)
         or _is_rule_alone(sentence)
         or _may_be_others(sentence, typed)
+        or any(map(_asks_for_lasting_order, (masked, sentence.masked)))
     ):
         return True
     is_read_by_score = (
@@ -328,6 +337,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             or is_composite_message(typed)
             or has_line_about_other_text(typed)
             or has_rule_amid_description(typed)
+            or has_rule_right_below_print(typed)
             or gives_text_job(sentence.after)
         )
     )
@@ -348,6 +358,27 @@ def _is_rule_alone(entry: ProseSentence) -> bool:
         return False
     statement = find_statement_in_sentence(replace(entry, in_list=False, before="", after=""))
     return statement is not None and statement[0] != "forget"
+
+
+def _asks_for_lasting_order(masked: str) -> bool:
+    """Whether a polite question asks for what would last if it were ordered: a ban, an order for
+    always, or an end of something.
+    """
+    order = find_order_in_question(masked)
+    if not order or is_task_bound(order, include_hints=False):
+        return False
+    plain = ProseSentence(order, order)
+    statement = find_statement_in_sentence(plain)
+    return (
+        asks_to_stop(order)
+        or begins_with_general_word(order)
+        or classify_ban(plain) is not None
+        or (statement is not None and statement[0] != "forget")
+        or (
+            TASK_START.match(order) is None
+            and match_first_statement_pattern(_WAITING, plain, 0) is not None
+        )
+    )
 
 
 def _is_labelled(sentence: ProseSentence) -> bool:

@@ -59,6 +59,10 @@ _PRINTED_LINE = lazy_pattern(
 """A command at a prompt, the head of a stack trace, the time of a subtitle or the key of a text block:
 what was printed follows, up to an empty line.
 """
+_EXCEPTION_LINE = lazy_pattern(
+    r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)(?::|\s*$)"
+)
+"""The last line of a stack trace."""
 _ROW = lazy_pattern(
     rf"\s*(?:[^\s,;{WIDE_LETTERS}]{{1,40}}(?:,[^\s,;]{{1,40}},|;)\S|[^\t\n]{{1,60}}\t\S|\S{{1,12}}\s+\|\s\S)"
 )
@@ -417,17 +421,29 @@ def extract_prose_lines(text: str) -> Iterator[str]:
 
     A line that announces pasted text ends the user's part; an open code fence hides the rest.
     """
-    fenced = printed = False
+    return (line for line, _ in _read_prose_lines(text))
+
+
+def list_lines_right_below_print(text: str) -> Iterator[str]:
+    """Yield the lines the user seems to have written right below a stack trace or a difference: the
+    last lines of what was printed may look the same.
+    """
+    return (line for line, is_below in _read_prose_lines(text) if is_below)
+
+
+def _read_prose_lines(text: str) -> Iterator[tuple[str, bool]]:
+    fenced = is_below = False
+    head = ""
     lines = [] if _ONE_QUOTATION.fullmatch(text) else text.splitlines()
     tabular = sum(_ROW.match(line) is not None for line in lines) > 1
     for line in lines:
-        printed = bool(line.strip()) and (printed or _PRINTED_LINE.match(line) is not None)
+        head, is_below = _follow_print(head, line, is_below=is_below)
         if line.lstrip().startswith(_FENCES):
             fenced = not fenced
             continue
         if (
             fenced
-            or printed
+            or head
             or not line.strip()
             or line.startswith(("    ", "\t"))
             or _HEADING.match(line)
@@ -440,9 +456,22 @@ def extract_prose_lines(text: str) -> Iterator[str]:
             or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:])
         ):
             continue
-        yield line
+        yield line, is_below
         if announces_paste(line):
             return
+
+
+def _follow_print(head: str, line: str, *, is_below: bool) -> tuple[str, bool]:
+    """The head of what was printed, if a line is part of it, and whether the line is right below."""
+    if not line.strip():
+        return "", False
+    if _PRINTED_LINE.match(line):
+        return line, False
+    is_end = bool(head) and (
+        (head.lstrip().startswith("Traceback (") and _EXCEPTION_LINE.match(line) is not None)
+        or (head.lstrip().startswith("@@") and line[0] not in " +-\\")
+    )
+    return ("", True) if is_end else (head, is_below)
 
 
 def announces_paste(line: str) -> bool:
