@@ -174,12 +174,13 @@ def fit_utterances(
     if left < 0:
         cut, left = list(range(len(utterances))), room
     chosen = {cut[at] for at in _choose_fitting([sizes[at] for at in cut], left)}
+    dropped = set(cut) - chosen
     labels = max((utterances[at].label_tokens for at in chosen), default=LABEL_TOKENS)
     limit = find_per_item_limit_to_fit([sizes[at] for at in chosen], left) - labels
     return [
         _cut(each, limit) if at in chosen else each
         for at, each in enumerate(utterances)
-        if at in chosen or at not in cut
+        if at not in dropped
     ]
 
 
