@@ -15,8 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from auto_memory.conftest import memory, put
-from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.inbox import MAX_PROPOSALS, AcceptedMemoryDigests, Inbox
+from memorist.auto_memory.auto_memory import REJECTED_BEFORE, AutoMemory
+from memorist.auto_memory.inbox import MAX_PROPOSALS, DecisionDigests, Inbox
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, with_body, with_provenance
 from memorist.auto_memory.memory_folder import MemoryFolder
@@ -24,6 +24,7 @@ from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_lint import lint_folder
 from memorist.auto_memory.project_memory import build_usage_reader
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal
+from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings
@@ -265,8 +266,8 @@ def test_two_processes_note_what_was_accepted_and_what_is_forgotten(where: Memor
     user accepted was withheld, and words that were forgotten for good came back into the journal.
     """
 
-    def digests(files: DiskFiles) -> AcceptedMemoryDigests:
-        return AcceptedMemoryDigests(where, files)
+    def digests(files: DiskFiles) -> DecisionDigests:
+        return DecisionDigests(where.reviewed_digests, where, files)
 
     def journal(files: DiskFiles) -> PurgeJournal:
         return PurgeJournal(files, where)
@@ -360,6 +361,47 @@ def test_a_proposal_that_cannot_be_written_as_accepted_waits_still(auto: AutoMem
     assert memories.inbox.list_proposals() == [waiting]
     memories.accept(waiting.id)
     assert [head.path for head in memories.headers()] == ["a.md"]
+
+
+@pytest.mark.covers("AM-10")
+def test_what_the_user_rejected_stays_rejected_until_they_say_it(auto: AutoMemory) -> None:
+    """An agent that proposes it again, under another name or with other punctuation, is refused,
+    and hears why; once the user says it, it waits again. Another memory waits as before.
+    """
+    agent = ChangeReason(actor="agent", what="memory_write")
+
+    def propose(path: str, text: str, reason: ChangeReason = agent) -> WriteResult:
+        change = MemoryChange(path=path, before=None, after=memory(path, text))
+        return auto.add_proposals([change], reason, "it is doubtful")
+
+    (first,) = propose("tabs.md", "Use tabs.").proposals
+    auto.reject(first.id)
+    again = [propose("tabs.md", "Use tabs."), propose("indent.md", "use  tabs!")]
+    assert [each.refused[0].reasons for each in again] == [(REJECTED_BEFORE,)] * 2
+    assert not auto.list_proposals()
+    assert propose("spaces.md", "Use spaces.").proposals
+
+    (said,) = propose("tabs.md", "Use tabs.", ChangeReason(actor="said", what="said")).proposals
+    assert said in auto.list_proposals()
+
+
+@pytest.mark.covers("AM-10")
+def test_a_memory_whose_removal_was_rejected_is_asked_about_again_once_it_changed(
+    auto: AutoMemory,
+) -> None:
+    """The answer was about what the memory said then."""
+    dream = ChangeReason(actor="dream", what="dream asks")
+    asked = []
+    for text in ("The port is 8080.", "The port is 8080.", "The port is 9090."):
+        present = auto.folder.read_present_bytes("a.md")
+        if present != (data := memory("a", text)):
+            put(auto.folder, "a.md", data, before=present)
+        removal = MemoryChange(path="a.md", before=data, after=None)
+        asked.append(auto.add_proposals([removal], dream, "it is old").proposals)
+        if asked[-1]:
+            auto.reject(asked[-1][0].id)
+
+    assert [len(each) for each in asked] == [1, 0, 1]
 
 
 @pytest.mark.covers("AM-10")

@@ -19,6 +19,7 @@ from dulwich.repo import Repo
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.history_rewrite import HistoryRewrite
+from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
@@ -296,10 +297,11 @@ def test_where_a_history_was_deleted_all_is_recorded_again_and_no_undo_takes_it_
 
     assert set(later.history.map_paths_to_blob_ids()) >= {"a.md", "b.md", "c.md"}
     assert [later.has_untrusted_origin(f"{name}.md") for name in "abc"] == [False, True, False]
+    inbox = Inbox(later.layout, DiskFiles())
     for _ in "cb":
         newest = find_newest_change_to_undo(later.history)
         assert newest is not None
-        undo_recorded_change(later, None, newest)
+        undo_recorded_change(later, None, newest, inbox=inbox, now=0.0)
     assert find_newest_change_to_undo(later.history) is None
     assert (folder.layout.folder / "a.md").is_file()
 

@@ -13,7 +13,6 @@ from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import MAX_LISTING_AGE_SECONDS, build_proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import Trust
 from memorist.errors import InputError
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -63,7 +62,6 @@ class InboxStates(RuleBasedStateMachine):
         )
         given = build_proposal(
             change,
-            trust=Trust.OUTSIDE,
             reasons=("it is from outside",),
             change_reason=ChangeReason(actor="import", what="import"),
             timestamp=self.clock.now() + seconds,

@@ -13,7 +13,7 @@ import pytest
 from auto_memory.conftest import memory, put
 from auto_memory.test_location import git
 from memorist.auto_memory import memory_folder_merge, moved_projects
-from memorist.auto_memory.inbox import AcceptedMemoryDigests
+from memorist.auto_memory.inbox import DecisionDigests
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_location import (
     locate_project_root,
@@ -212,7 +212,7 @@ def make_both_places(tmp_path: Path) -> tuple[Layout, str, Path]:
         files.write(kept.index, f"A line of mine, {text}.\n".encode())
         files.write(kept.inbox / "11111111.json", b"{}")
         files.write(kept.inbox / f"{text}.json", b"{}")
-        AcceptedMemoryDigests(kept, files).add([text])
+        DecisionDigests(kept.reviewed_digests, kept, files).add([text])
         folder.refresh()
         folder.close()
         record_project(files, kept, str(root))
@@ -277,7 +277,10 @@ def test_what_is_known_in_both_places_is_kept_when_killed_at_any_step(
         lines = kept.index.read_text().splitlines()
         assert [lines.count(f"A line of mine, {each}.") for each in ("old", "new")] == [1, 1]
         assert {path.stem for path in kept.inbox.iterdir()} == {"11111111", "old", "new"}
-        assert set(AcceptedMemoryDigests(kept, DiskFiles()).list_digests()) == {"old", "new"}
+        assert set(DecisionDigests(kept.reviewed_digests, kept, DiskFiles()).list_digests()) == {
+            "old",
+            "new",
+        }
         assert not layout.memory_layout(old).folder.exists()
         left = {path.name for path in layout.memory_layout(old).state.rglob("*") if path.is_file()}
         assert left <= {"lock", "purge.lock", "project.json", "scan.json", "scan-changes.json"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Self
@@ -15,7 +14,7 @@ from memorist.auto_memory.anchors import read_memory_anchors, replace_anchors
 from memorist.auto_memory.folder_indexes import UsageSource
 from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.inbox import (
-    AcceptedMemoryDigests,
+    DecisionDigests,
     Inbox,
     Proposal,
     build_proposal,
@@ -52,11 +51,7 @@ from memorist.auto_memory.memory_reconciliation import (
     prefix_statement_with_its_refusal,
     reconcile_new_memory,
 )
-from memorist.auto_memory.memory_undo import (
-    build_proposals_to_wait_again,
-    find_newest_change_to_undo,
-    undo_recorded_change,
-)
+from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.reconciled_changes import reconcile_accepted_changes
@@ -90,6 +85,7 @@ from memorist.auto_memory.write_gate import (
     find_unreviewed_memory_suspicions,
     judge_memory_change,
     policy_forbids_writing,
+    says_nothing,
 )
 from memorist.auto_memory.write_result import (
     MAX_EVENT_TEXT_CHARS,
@@ -120,13 +116,12 @@ NO_EVIDENCE = WriteEvidence()
 
 MAX_NAME_TRIES = 3
 """How often a name is chosen for a memory that another process takes in that moment. Our choice."""
+REJECTED_BEFORE = "the user rejected it before; it waits again once they say it themselves"
 CHANGED_MEANWHILE = "the memory was changed after you saw the text that you edited"
 EVERYWHERE_PREFIX = "everywhere/"
 """Names, among a project's memories, those that are the user's in every project."""
 _SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "inbox"})
 """Actors through whom the user's own words come, and so may reach every project."""
-_NO_WORDS = string.whitespace + string.punctuation + "…–—“”‘’„«»"
-"""What says nothing by itself, as a text that is a placeholder of a document."""
 
 
 class AutoMemory(NotPicklable):
@@ -157,7 +152,7 @@ class AutoMemory(NotPicklable):
         self.project_files = ProjectAnchorChecker("")
         """The project that the memories are about; `open_memory` names it."""
         self.inbox = Inbox(layout, files)
-        self._digests = AcceptedMemoryDigests(layout, files)
+        self._digests = DecisionDigests(layout.reviewed_digests, layout, files)
         self.purge_journal = PurgeJournal(files, layout)
         """What is not wholly forgotten yet."""
         self._files = files
@@ -305,6 +300,7 @@ class AutoMemory(NotPicklable):
         result = reconcile_accepted_changes(accepted, reason, self.folder, self.known_memories, now)
         reason = add_replaced_memories_to_reason(reason, result.replaced, result.shortened)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
+        asked = self._add_proposals([*waits, *result.waits], reason)
         return WriteResult(
             change_id=id,
             paths=tuple(
@@ -312,8 +308,8 @@ class AutoMemory(NotPicklable):
                 for each in result.changes
                 if id and each.path not in (*result.replaced, *result.shortened)
             ),
-            proposals=self._add_proposals([*waits, *result.waits], reason),
-            refused=refused,
+            proposals=asked.proposals,
+            refused=(*refused, *asked.refused),
             remarks=tuple(
                 dict.fromkeys(
                     [remark for each in accepted for remark in each.remarks] + result.remarks
@@ -511,7 +507,7 @@ class AutoMemory(NotPicklable):
             )
             for change in changes
         ]
-        written = WriteResult(proposals=self._add_proposals(waits, change_reason))
+        written = self._add_proposals(waits, change_reason)
         report_write_result(written, change_reason, tell)
         return written
 
@@ -525,22 +521,23 @@ class AutoMemory(NotPicklable):
             for path in find_corrected_memories(said, each.known_memories.find_related(said))
         )
 
-    def _add_proposals(
-        self, verdicts: Sequence[NeedsReview], why: ChangeReason
-    ) -> tuple[Proposal, ...]:
+    def _add_proposals(self, verdicts: Sequence[NeedsReview], why: ChangeReason) -> WriteResult:
+        """Put what is doubtful into the inbox; what the user rejected before waits again only where
+        they say it themselves.
+        """
         now = self._clock.now()
-        proposals = tuple(
-            build_proposal(
-                each.change,
-                trust=each.trust,
-                reasons=each.reasons,
-                change_reason=why,
-                timestamp=now,
-            )
+        asked = [
+            build_proposal(each.change, reasons=each.reasons, change_reason=why, timestamp=now)
             for each in verdicts
+        ]
+        rejected = self.inbox.rejected.list_digests() if asked and why.actor != "inbox" else ()
+        refused = [each for each in asked if not each.is_in_users_words and each.digest in rejected]
+        waiting = tuple(each for each in asked if each not in refused)
+        self.inbox.add(waiting)
+        return WriteResult(
+            proposals=waiting,
+            refused=tuple(RefusedChange(each.path, (REJECTED_BEFORE,)) for each in refused),
         )
-        self.inbox.add(proposals)
-        return proposals
 
     def read_memory_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """Return a memory and the reasons why a model may not see it (empty when it may).
@@ -582,7 +579,7 @@ class AutoMemory(NotPicklable):
         text, name, description = (
             replace_surrogates(check_text(what, each)) for what, each in given.items()
         )
-        if not text.strip(_NO_WORDS):
+        if says_nothing(text):
             raise InputError("there is no text to remember")
         first = " ".join(text.split())
         kind = check_memory_kind(kind or choose_memory_kind(first))
@@ -680,9 +677,13 @@ class AutoMemory(NotPicklable):
         )
         if not dry_run:
             other = self.everywhere if owner is self else self
-            undo_recorded_change(owner.folder, None if other is None else other.folder, recorded)
-            now = self._clock.now()
-            owner.inbox.add(build_proposals_to_wait_again(owner.folder, recorded, now))
+            undo_recorded_change(
+                owner.folder,
+                None if other is None else other.folder,
+                recorded,
+                inbox=owner.inbox,
+                now=self._clock.now(),
+            )
         return recorded
 
     def find_change(self, id_prefix: str) -> tuple[AutoMemory, RecordedChange]:
@@ -814,7 +815,7 @@ class AutoMemory(NotPicklable):
     def reject(self, id_prefix: str, *, tell: Callable[[Event], None] | None = None) -> Proposal:
         """Discard a proposal."""
         owner, given = self.find_proposal(id_prefix)
-        owner.inbox.remove(given)
+        owner.inbox.reject(given)
         given = self.with_shown_path(owner, given)
         if tell is not None:
             text = shorten_to_one_line(given.one_line_text, MAX_EVENT_TEXT_CHARS)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import NOT_TYPED, ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
+from memorist.auto_memory.memory_file import parse_memory_file, with_provenance
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError
@@ -37,7 +38,6 @@ class Proposal(Struct, frozen=True, kw_only=True):
     path: str
     before: str | None
     after: str | None
-    trust: Trust
     reasons: tuple[str, ...]
     why: ChangeReason
     made_from: str = ""
@@ -49,6 +49,16 @@ class Proposal(Struct, frozen=True, kw_only=True):
     def is_in_users_words(self) -> bool:
         """Whether the user typed the words that it rests on, in a session or as a command."""
         return self.why.actor in ("said", "user") and NOT_TYPED not in self.reasons
+
+    @property
+    def digest(self) -> str:
+        """Hash of what it would do: of a new memory what it says, whatever its name, letter case
+        and punctuation.
+        """
+        path = "" if self.before is None else self.path
+        words = "".join(each if each.isalnum() else " " for each in self.one_line_text.casefold())
+        text = f"{self.is_removal:d}\0{path}\0{' '.join(words.split())}"
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property
     def is_removal(self) -> bool:
@@ -87,12 +97,7 @@ def _decode_text(data: bytes | None) -> str | None:
 
 
 def build_proposal(
-    change: MemoryChange,
-    *,
-    trust: Trust,
-    reasons: Sequence[str],
-    change_reason: ChangeReason,
-    timestamp: float,
+    change: MemoryChange, *, reasons: Sequence[str], change_reason: ChangeReason, timestamp: float
 ) -> Proposal:
     """Create a proposal. The same change has the same id, so that it waits only once."""
     body = b"\0".join(
@@ -110,7 +115,6 @@ def build_proposal(
         path=change.path,
         before=_decode_text(change.before),
         after=_decode_text(change.after),
-        trust=trust,
         reasons=tuple(reasons),
         why=change_reason,
         made_from="" if change.before is None else compute_blob_id(change.before),
@@ -188,6 +192,7 @@ class Inbox:
     def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:
         self._layout = layout
         self._files = files
+        self.rejected = DecisionDigests(layout.rejected_digests, layout, files)
 
     def add(self, proposals: Sequence[Proposal]) -> None:
         """Add proposals; one that already waits stays as it is.
@@ -236,6 +241,11 @@ class Inbox:
             if is_new and any(is_same_rule(each.one_line_text, text) for text in said):
                 self.remove(each)
 
+    def reject(self, proposal: Proposal) -> None:
+        """Remove a proposal, and note that the user rejected it. Raises StoreError."""
+        self.rejected.add([proposal.digest])
+        self.remove(proposal)
+
     def remove(self, proposal: Proposal) -> None:
         """Remove a proposal."""
         remove_if_exists(self._files, self._layout.inbox / f"{proposal.id}.json")
@@ -245,13 +255,14 @@ MAX_DIGESTS = 5_000
 """Digests that are kept, the newest."""
 
 
-class AcceptedMemoryDigests:
-    """Digests of the memories that the user accepted: they need no second review. Changed under the
-    folder's lock, which the caller does not hold.
+class DecisionDigests:
+    """Digests of what the user decided on, in one file: of the memories that they accepted, which
+    need no second review, or of the proposals that they rejected. Changed under the folder's lock,
+    which the caller does not hold.
     """
 
-    def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:
-        self._path, self._lock = layout.reviewed_digests, layout.lock
+    def __init__(self, path: Path, layout: MemoryLayout, files: FileSystem) -> None:
+        self._path, self._lock = path, layout.lock
         self._files = files
 
     def list_digests(self) -> tuple[str, ...]:

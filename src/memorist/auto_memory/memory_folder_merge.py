@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from memorist.auto_memory.inbox import AcceptedMemoryDigests
+from memorist.auto_memory.inbox import DecisionDigests
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
@@ -184,7 +184,12 @@ def _join_state(files: FileSystem, source: MemoryLayout, target: MemoryLayout) -
         _join_lines(files, path, target.dream_state / path.relative_to(source.dream_state))
     if pending := PurgeJournal(files, source).load():
         PurgeJournal(files, target).merge_with_unfinished(pending)
-    AcceptedMemoryDigests(target, files).add(AcceptedMemoryDigests(source, files).list_digests())
+    for path, there in (
+        (source.reviewed_digests, target.reviewed_digests),
+        (source.rejected_digests, target.rejected_digests),
+    ):
+        found = DecisionDigests(path, source, files).list_digests()
+        DecisionDigests(there, target, files).add(found)
     if source.history.exists():
         source.history.rename(_find_free_name(target.state, FORMER_HISTORY))
     for path in source.state.iterdir():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import dropwhile, islice
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.inbox import Proposal, build_proposal
+from memorist.auto_memory.inbox import Inbox, Proposal, build_proposal
 from memorist.auto_memory.memory_changes import (
     HISTORY_WAS_LOST,
     OUTSIDE_ACTORS,
@@ -48,10 +49,16 @@ def find_newest_change_to_undo(history: FolderHistory) -> RecordedChange | None:
 
 
 def undo_recorded_change(
-    folder: MemoryFolder, other: MemoryFolder | None, recorded: RecordedChange
+    folder: MemoryFolder,
+    other: MemoryFolder | None,
+    recorded: RecordedChange,
+    *,
+    inbox: Inbox,
+    now: float,
 ) -> None:
-    """Take back a change of a folder. One that moved a memory between this folder and the `other`
-    one is taken back in both.
+    """Take back a change of a folder; what was accepted by it waits again in its inbox. One that
+    moved a memory between this folder and the `other` one is taken back in both. `now` is in
+    seconds since the epoch.
 
     Raises WriteConflict when a file was changed again since, or another project took part in the
     move; NothingToDo for a change of the index alone.
@@ -65,6 +72,7 @@ def undo_recorded_change(
             f"“{recorded.why.what}” changed the index alone, which is made from the memories"
         )
     # What comes back is written first: a kill leaves a memory twice rather than nowhere.
+    inbox.add(_build_proposals_to_wait_again(folder, recorded, plans[0][2], now))
     for each, half, changes in sorted(
         plans, key=lambda plan: any(change.after is None for change in plan[2])
     ):
@@ -76,33 +84,25 @@ TAKEN_BACK = "you accepted it, and took that back"
 """Why a change waits again."""
 
 
-def build_proposals_to_wait_again(
-    folder: MemoryFolder, recorded: RecordedChange, now: float
+def _build_proposals_to_wait_again(
+    folder: MemoryFolder, recorded: RecordedChange, undone: Sequence[MemoryChange], now: float
 ) -> list[Proposal]:
-    """What waits again once its acceptance was taken back: the memory that it wrote, or else those
-    that it removed. None for a change that was no accepted proposal. `now` is in seconds since the
-    epoch.
+    """What waits again once its acceptance was `undone`: the memory that it wrote, or else
+    those that it removed. None for a change that was no accepted proposal.
     """
     if recorded.why.actor != "inbox":
         return []
     changes = [
         MemoryChange(
-            path=path,
-            before=folder.read_present_bytes(path),
-            after=folder.history.read_file(path, recorded.id),
+            path=each.path,
+            before=each.after,
+            after=folder.history.read_file(each.path, recorded.id),
         )
-        for path in recorded.paths
-        if not is_index_file(path)
+        for each in undone
     ]
     written = [each for each in changes if each.after is not None]
     return [
-        build_proposal(
-            each,
-            trust=Trust.UNKNOWN,
-            reasons=(TAKEN_BACK,),
-            change_reason=recorded.why,
-            timestamp=now,
-        )
+        build_proposal(each, reasons=(TAKEN_BACK,), change_reason=recorded.why, timestamp=now)
         for each in written or changes
     ]
 

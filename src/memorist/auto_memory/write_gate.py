@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -74,6 +75,7 @@ from memorist.safety.permission_claims import (
     claims_permission,
     is_order_reserved_for_user,
     may_instruct_or_permit_reader,
+    runs_downloaded_code,
     waives_confirmation,
 )
 from memorist.safety.redacted_json import redact_json
@@ -181,7 +183,7 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
     if context.actor in MODEL_ACTORS:
         topic = with_invalid_header_values_quoted(topic)
     shown, remarks = _clean_topic(topic)
-    problem = "" if shown.body.strip() else "it would be empty"
+    problem = "it would be empty" if says_nothing(shown.body) else ""
     if context.actor == "team" or is_team_path(change.path):
         problem = problem or find_kind_sharing_problem(shown.kind)
     if is_team_path(change.path) and context.actor in ACTORS_WITHOUT_SHARING:
@@ -223,6 +225,15 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
     if reasons:
         return NeedsReview(cleaned, trust, (*reasons, *remarks))
     return AcceptedChange(cleaned, trust, remarks)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text has no letter, number or sign that says something, as an emoji: nothing but
+    punctuation, like a placeholder of a document.
+    """
+    return not any(
+        each.isalnum() or unicodedata.category(each) in ("So", "Mn", "Mc") for each in text
+    )
 
 
 def _find_write_problem(change: MemoryChange, case: WriteGateContext) -> str:
@@ -531,7 +542,11 @@ def _unbacked_reasons(
             "it tells the reader what to do, or is in a language in which that is not known, and "
             "it came from a tool, a web page, another agent or a team mate"
         )
-    return (*reasons, *(() if unchanged else explain_unbacked_permission(topic, trust)))
+    if unchanged:
+        return tuple(reasons)
+    if trust not in USER_TRUST and runs_downloaded_code(render_all_readable_text(topic)):
+        reasons.append("it has code fetched and run unseen, and nobody here said so")
+    return (*reasons, *explain_unbacked_permission(topic, trust))
 
 
 def _explain_missing_words(claimed: str, case: WriteGateContext) -> str:

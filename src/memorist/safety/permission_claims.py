@@ -47,9 +47,15 @@ _DENIED = lazy_pattern(
     re.IGNORECASE,
 )
 _SENTENCE_END = lazy_pattern(r"[.!?](?=\s|$)|[。！？\n]")
+_FETCHES = r"(?:curl|wget|fetch (?=-|http)|iwr|irm|invoke-(?:webrequest|restmethod))"
+_RUNS = (
+    r"(?:(?:ba|z|k|da|fi)?sh|python3?|node|deno|bun|perl|ruby|php|pwsh|powershell|iex"
+    r"|invoke-expression|eval|source)"
+)
 _REMOTE_CODE = lazy_pattern(
-    r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest)\b[^\n|]{1,300}\|\s*(?:sudo )?(?:(?:ba|z|k|da|fi)?sh|python3?|"
-    r"node|perl|ruby|iex)\b|\b(?:ba|z)?sh (?:-c )?[\"'<$(]{1,3} ?\(?(?:curl|wget)\b",
+    rf"\b{_FETCHES}[^|]{{1,300}}\|[\s`\"']*(?:sudo (?:-\w+ )*)?(?:/(?:usr/)?bin/)?{_RUNS}\b(?! -m json)"
+    rf"|(?:\b{_RUNS}|(?<!\S)\.) (?:-\w+ )*[\"'`<$(]{{1,4}} ?{_FETCHES}"
+    rf"|\b{_FETCHES}.{{1,300}}(?:&&|;|\b(?:and|then)) (?:sudo )?(?:chmod \+x|(?:{_RUNS} )?\./|{_RUNS} /)",
     re.IGNORECASE,
 )
 _HIDDEN_RESULT = lazy_pattern(
@@ -59,13 +65,18 @@ _HIDDEN_RESULT = lazy_pattern(
 )
 
 
+def runs_downloaded_code(text: str) -> bool:
+    """Whether the text holds a command that fetches code and runs it unseen."""
+    return _REMOTE_CODE.search(" ".join(text.split())) is not None
+
+
 def is_order_reserved_for_user(text: str) -> bool:
     """Whether the text has downloaded code run, work hidden from the person, keys sent away, or
     something done without anyone's leave: a rule that nobody but the person may give.
     """
     folded = " ".join(text.split())
     return (
-        _REMOTE_CODE.search(folded) is not None
+        runs_downloaded_code(text)
         or _HIDDEN_RESULT.search(folded) is not None
         or _matches_unless_denied(_SENT_SECRET, text)
         or (_matches_unless_denied(_UNCHECKED_ACT, text) and contains_instruction(text))

@@ -265,6 +265,11 @@ class MemoryLayout:
         return self.state / "reviewed.json"
 
     @property
+    def rejected_digests(self) -> Path:
+        """Hashes of the proposals that the user rejected."""
+        return self.state / "rejected.json"
+
+    @property
     def project_record(self) -> Path:
         """Which project the memory belongs to."""
         return self.state / "project.json"

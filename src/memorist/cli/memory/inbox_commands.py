@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import (
-    Trust,
     parse_memory_file,
     with_body,
     with_header_values,
@@ -69,7 +68,7 @@ def _list_reasons(given: Proposal) -> Iterator[str]:
     words = _describe_source(given)
     session = f", session {given.why.session[:12]}" if given.why.session else ""
     yield output.make_terminal_safe_line(
-        f"{words}, {format_utc_minute(given.at)} UTC{session}; {given.path}{_describe_trust(given)}"
+        f"{words}, {format_utc_minute(given.at)} UTC{session}; {given.path}"
     )
     yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
 
@@ -97,11 +96,6 @@ def _describe_source(given: Proposal) -> str:
     return f"from {origin}" + (f", which quotes you with {quote}" if quote else "")
 
 
-def _describe_trust(given: Proposal) -> str:
-    """The origin that an accepted change has; what is not known yet is left out."""
-    return "" if given.trust is Trust.UNKNOWN else f" ({given.trust})"
-
-
 def _say_superseded(words: str) -> str:
     return output.make_terminal_safe_line(
         f"you said otherwise since: “{shorten_to_one_line(words, 200)}”"
@@ -126,7 +120,7 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     if as_json:
         output.print_json(given)
         return
-    click.echo(f"{given.id}: {_verb(given)} {given.path}{_describe_trust(given)}")
+    click.echo(f"{given.id}: {_verb(given)} {given.path}")
     for reason in given.reasons:
         click.echo(f"  why it waits: {reason}")
     if newer:
@@ -188,11 +182,13 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
 
 def _put_under_header(given: Proposal, words: str) -> str:
     """The file's text, where the user gave only what the memory is to say."""
-    shown = given.after or given.before or ""
-    if words.startswith("---") or not shown.startswith("---"):
+    shown, whole = (
+        parse_memory_file(given.path, encode_file_text_as_utf8(text))
+        for text in (given.after or given.before or "", words)
+    )
+    if whole.document.front is not None or shown.document.front is None:
         return words
-    topic = parse_memory_file(given.path, encode_file_text_as_utf8(shown))
-    topic = with_provenance(topic, replace(topic.provenance, quote=""))
+    topic = with_provenance(shown, replace(shown.provenance, quote=""))
     changed = with_body(topic, f"\n{words.strip()}\n")
     return with_header_values(changed, {"description": shorten_to_one_line(words, 150)}).text()
 
