@@ -181,7 +181,7 @@ _NEGATIVE = (
 )
 _OPENING = rf"(?:always|please|{_NEGATIVE}|{VERB}|immer|bitte|toujours|siempre|sempre|всегда)"
 _CLAUSE_BREAK = lazy_pattern(
-    r"(?:[,;:!?—…–]|[.](?=\s|$)|[，。；！？、\n])+\s*"
+    r"(?:[,;!?—…–]|:(?!(?<=\d:)\d\d\b)|[.](?=\s|$)|[，。；！？、\n])+\s*"
     rf"|\s+(?:but|and|then|und|sondern|aber|et|mais|y|pero|e|mas|и|но)\s+(?={_OPENING}\b)"
     r"|\s+(?=(?:instead of|rather than|not|never|statt|anstatt|au lieu de|en vez de|en lugar de|"
     r"em vez de|вместо)\b)"
@@ -239,7 +239,7 @@ _KOREAN_FRAME = lazy_pattern(
     r"|안|돼|돼요|된다|됩니다)(?![가-힣]))"
 )
 """Particles, politeness and verbs that only say that something is used."""
-_WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
+_WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_](?:[\w@./+#=-]|(?<=\d):(?=\d\d\b))*[\w+#]|[^\W_]")
 _FRAME_WORDS = parse_word_list(
     """
              a an the this that these those it its is are be been was were as of to for in on at
@@ -260,7 +260,7 @@ _FRAME_WORDS = parse_word_list(
     zukunft seulement uniquement passe passons passés passé à solo sólo usaremos pasamos cambiamos
     migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
     переходим берём используем sind wants
-    n ne никогда больше надо нужно можно muss musst darf darfst
+    bother bothering n ne никогда больше надо нужно можно muss musst darf darfst
     puedes puede pode podes podem usen usem utilices utilice utilizar utilizes utilize debes deve
     devem más mais por favor soll sollst sollen sollte solltest kannst können dürfen müssen
     """

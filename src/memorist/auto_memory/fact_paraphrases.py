@@ -83,9 +83,26 @@ OWN_TOOL = (
     r"arch(?:\ linux)?|ubuntu|fedora|debian|nixos|dvorak|colemak|a\ screen\ ?reader|voice\ input)"
 )
 """What a user works with whatever the project: no place, as in `I moved to Neovim`."""
+_CAPITAL = r"[^\W\d_a-zà-ÿа-яё]"
+_NAME = lazy_pattern(
+    rf"(?:{_CAPITAL}\S*|\d+)(?:[ -](?:(?:[a-z]{{1,4}}|[dl]['’])[ -])?(?:['’])?{_CAPITAL}\S*)*"
+    r"(?=\Z| (?:with|and|but|this|last|next|in|for|since|near|as|on|at|from|because|to|by|a|an|two"
+    r"|three|some|now|these|recently|again|mit|und|seit|letzte[ns]?|vor|für|als|avec|et|depuis|il|con|y"
+    r"|desde|hace|com|e|há|с|и|jetzt|maintenant|ahora|agora|теперь|недавно)\b)"
+)
+"""A name and what may stand behind one: `Slack channels` is none, `Lisbon last month` is."""
+_GROUPS = (
+    r"(?:.*\b)?(?:teams?|squads?|guilds?|crews?|tribes?|chapters?|departments?|projects?|groups?"
+    r"|rooms?|buildings?|offices?|floors?|branch|channels?|meetings?|équipe|equipo|equipe"
+    r"|abteilung|projekt|команд\w+)\b"
+    r"|(?:slack|discord|zoom|telegram|whatsapp|matrix|mastodon|reddit|linkedin)\b"
+)
+"""What is neither a town nor an employer, though it has a name."""
 _NOT_MEANT = {
-    "live": lazy_pattern(rf"(?:{OWN_TOOL}|{NAMED_TOOLS}|hause)\b|.*[をが]", re.IGNORECASE),
-    "work": lazy_pattern(r"(?:家里?|周末|晚上|夜里|自宅|在宅)\b"),
+    "live": lazy_pattern(
+        rf"(?:{OWN_TOOL}|{NAMED_TOOLS}|hause)\b|.*[をが]|{_GROUPS}", re.IGNORECASE
+    ),
+    "work": lazy_pattern(rf"(?:家里?|周末|晚上|夜里|自宅|在宅)\b|{_GROUPS}", re.IGNORECASE),
 }
 """What somebody moves to without living there, and where or when they work without an employer."""
 WORDS_OF_VERBS = {
@@ -101,6 +118,7 @@ _OWNERS = lazy_pattern(
     r"|maintainer|zuständige)(?: (?:pel[oa]|por|de|del|du|für|of|for|das?|do))+ "
     rf"(?P<thing>[^,;]{{2,40}}?) (?:{NOW} )?(?:is|é|es|est|ist) (?:{NOW} )?(?:[oa] )?"
     rf"(?P<who>[^,;]{{1,40}}?)(?: {NOW})?[.!]*\Z"
+    r"|\A(?P<zh_doer_who>[^，。由是现]{2,4})(?:现在)?负责(?P<zh_done_thing>[^，。]{2,20}?)了?[。]*\Z"
     r"|\A(?P<zh_thing>[^，。]{1,20}?)(?:现在)?由(?P<zh_who>[^，。]{1,12})负责[了。]*\Z"
     r"|\A(?P<ja_thing>[^、。]{1,20}?)の担当(?:者)?は(?:今は)?(?P<ja_who>[^、。]{1,12}?)(?:です|になりました)?。?\Z",
     re.IGNORECASE,
@@ -114,7 +132,7 @@ def say_fact_in_short(text: str) -> str:
     for canonical, pattern in _SAID_OF_SPEAKER:
         if found := pattern.match(text):
             value = next(value for value in found.groups() if value).strip()
-            if _NOT_MEANT[canonical.split()[1]].match(value) is None:
+            if _NAME.match(value) and not _NOT_MEANT[canonical.split()[1]].match(value):
                 return canonical.format(value)
     if found := _OWNERS.match(text):
         thing, who = (

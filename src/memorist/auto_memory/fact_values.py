@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.clause_stances import list_content_stems
+from memorist.auto_memory.clause_stances import ONE_WORD_FOR, list_content_stems
 from memorist.auto_memory.fact_paraphrases import NOW, WORDS_OF_VERBS, say_fact_in_short
 from memorist.auto_memory.given_values import (
     MAX_FACT_CHARS,
@@ -41,22 +41,32 @@ _ONE_VALUE = (
 """Verbs with which a thing has one value."""
 _ONE_OWNER = (
     r"owns|leads|maintains|is (?:owned|managed) by|is responsible for|leitet|betreut|dirige|gère"
-    r"|lidera|gestiona"
+    r"|lidera|gestiona|mantiene|mantém|maintient|verantwortet|pflegt|kümmert sich um"
+    r"|s['’]occupe d(?:e|u|es)|(?:se )?(?:encarga|cuida|ocupa) d(?:el|[eoa]s?)|ведёт|отвечает за"
 )
 """Verbs with which a thing has one that does it, who may do others as well."""
 _FACT = lazy_pattern(
     rf"\A(?P<subject>{_WORD}(?: {_WORD}){{0,4}}?) (?P<before>{NOW} )?"
     rf"(?:(?P<verb>{_ONE_VALUE})|(?P<owns>{_ONE_OWNER})|(?P<other>handles|manages|reviews|macht))"
-    rf" (?P<value>[^,;]{{1,60}}?)(?P<after> {NOW})?[.!]*\Z",
+    rf"(?P<within> {NOW})? (?P<value>[^,;]{{1,60}}?)(?P<after> {NOW})?[.!]*\Z",
     re.IGNORECASE,
 )
+_WIDE_FACT = lazy_pattern(
+    r"\A(?P<subject>[^，。、；\s是はが]{2,20}?) ?(?:"
+    r"(?:现在)?(?:是|(?P<zh>(?:已经?)?(?:改|换|变)[成为到])) ?"
+    r"(?P<zh_value>[A-Za-z0-9][\w.+/:@-]*)了?"
+    r"|は(?P<now>今)?(?P<ja_value>[A-Za-z0-9][\w.+/:@-]*)"
+    r"(?:です|だ|(?P<ja>に(?:なりました|なった|変わりました|変更しました|変更されました)))?)[。！]*\Z"
+)
+"""A thing and its name or number, in Chinese and Japanese."""
+_COPULAS = frozenset(("ist", "heisst", "est", "es", "é", "è", "это", "am"))
 _USE = lazy_pattern(
     rf"\A(?P<before>{NOW} )?"
     r"(?:(?:we|i|wir|ich|nous|on|je|мы|the (?:project|repo|team)|this (?:project|repo)) )?"
     r"(?P<verb>uses?|have|run|nutzen?|verwenden?|utilis(?:ons|e)|us(?:amos|o)|utiliz(?:amos|o)"
     r"|использу(?:ем|ю))"
     r" (?P<value>[^,;]{1,40}?) (?:for|für|pour|para|per|для) (?P<subject>[^,;]{1,60}?)"
-    rf"(?P<after> {NOW})?[.!]*\Z",
+    rf"(?P<within>)(?P<after> {NOW})?[.!]*\Z",
     re.IGNORECASE,
 )
 """What is used for something."""
@@ -117,13 +127,14 @@ _PERIODS_OF_ADVERBS = {
     "bi-weekly": "every two weeks",
     "every other week": "every two weeks",
 }
-_CURRENT = frozenset(("current", "new"))
+_CURRENT = frozenset(("current", "new", "version"))
+"""Words of a subject that name no other thing."""
 _MAY = lazy_pattern(
     r"\A(?P<only>only )?(?P<who>[^,;]{2,60}?) (?:can|may|(?:is|are) allowed to) (?!not\b)"
     r"(?P<what>[^,;]{3,80}?)[.!]*\Z",
     re.IGNORECASE,
 )
-_PART_BREAK = lazy_pattern(r"[,;.] (?:(?:so|and|now) )?")
+_PART_BREAK = lazy_pattern(r"[,;.] (?:(?:so|and|now) )?|[，；。]")
 _SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
 
 
@@ -162,7 +173,7 @@ def _read_fact(text: str) -> _Fact | None:
         )
     elif found := _FACT.match(plain):
         sort = next(name for name in ("verb", "owns", "other") if found[name])
-        named = found["subject"] if sort == "owns" else found["value"]
+        named = found["subject"].split()[-1] if sort == "owns" else found["value"]
         is_speaker = _SPEAKER.match(found["subject"]) is not None
         subject = ("i",) if is_speaker else list_content_stems(found["subject"])
         is_named = (_NAMED.match(named) is not None and _PLACED.match(named) is None) or (
@@ -171,17 +182,28 @@ def _read_fact(text: str) -> _Fact | None:
         if sort == "verb" and _NAMED_THING.search(found["subject"]):
             is_named = is_named or _NAME.match(named) is not None
     else:
-        return None
-    is_new = bool(found["before"] or found["after"])
+        return _read_wide_fact(plain)
+    is_new = any(found[name] for name in ("before", "within", "after"))
     verb = found["verb" if sort == "use" else sort].casefold()
+    verb = "is" if verb in _COPULAS else verb
     values = list_content_stems(found["value"])
     subject = tuple(word for word in subject if word not in _CURRENT)
     return _Fact(subject, verb, found["value"], values, is_new, sort, is_named)
 
 
+def _read_wide_fact(text: str) -> _Fact | None:
+    found = _WIDE_FACT.match(text)
+    if found is None:
+        return None
+    subject = list_content_stems(found["subject"])
+    value = found["zh_value"] or found["ja_value"]
+    is_new = any(found[name] for name in ("zh", "now", "ja"))
+    return _Fact(subject, "is", value, list_content_stems(value), is_new, "verb", is_named=True)
+
+
 def states_otherwise(new: str, known: str) -> bool:
     """Whether two facts are the same but for one part, which makes it doubtful that both hold: a
-    name, number or role given to one thing, the owner of one, or, where the new one says `now`, any
+    name, number or role given to one thing, the owner of one, or, where one says `now`, any
     part; or one says that the same is not so, or recurs more or less often.
     """
     facts = _read_facts(new)
@@ -196,9 +218,18 @@ def states_otherwise(new: str, known: str) -> bool:
     )
 
 
+_IN_ENGLISH = frozenset(ONE_WORD_FOR.values())
+"""Words that a text may hold in another language."""
+
+
 def _states_former_value(new: str, known: str) -> bool:
     """Whether a fact gives a thing the value that a known text gives up: one of the two is old."""
-    values = [fact.values for fact in _read_facts(new) if fact.values]
+    folded = known.casefold()
+    values = [
+        fact.values
+        for fact in _read_facts(new)
+        if fact.values and all(word in folded or word in _IN_ENGLISH for word in fact.values)
+    ]
     correction = parse_value_correction(known) if values else None
     if correction is None:
         return False
@@ -217,7 +248,7 @@ def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
     )
     if is_same_thing == is_same_value:
         return False
-    if mine.is_new:
+    if mine.is_new or (theirs.is_new and is_same_thing and _are_alike(mine.value, theirs.value)):
         return True
     return (
         mine.is_named
@@ -225,6 +256,10 @@ def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
         and mine.sort != "other"
         and is_same_thing == (mine.sort != "owns")
     )
+
+
+def _are_alike(value: str, other: str) -> bool:
+    return (_PLACED.match(value) is None) == (_PLACED.match(other) is None)
 
 
 def _allows_others(new: str, known: str) -> bool:
@@ -306,7 +341,7 @@ def list_search_words_for_conflicts(text: str) -> frozenset[frozenset[str]]:
 
 def _name_subject(fact: _Fact) -> tuple[str, ...]:
     """What a fact is about; of the speaker, what they do."""
-    speaks_of_verb = fact.subject == ("i",) and fact.verb != "am"
+    speaks_of_verb = fact.subject == ("i",) and fact.verb != "is"
     return (fact.verb[:4],) if speaks_of_verb else fact.subject
 
 

@@ -40,6 +40,8 @@ _LOOSE = """
     change move raise lower increase reduce bump delay extend shorten set put shift postpone
     reschedule rename evening morning afternoon noon night start max maximum minimum default limit
     least most uhr o'clock ist sind est sont es son são passé verschoben geändert
+    repoussé repoussée reporté reportée avancé avancée aplazado aplazada pospuesto pospuesta adiado
+    adiada
 """
 _LOOSE_WORDS = frozenset(map(fold_word_ending, _LOOSE.split()))
 """Words that say only that something changed, or when."""
@@ -61,7 +63,7 @@ def _read_values(text: str) -> _GivenValues | None:
     """The values of a text; None for one that is long, or that asks."""
     if len(text) > MAX_FACT_CHARS or "?" in text:
         return None
-    tokens = SINCE.sub("", _SINCE_WHEN.sub("", text)).split()
+    tokens = SINCE.sub("", _BESIDE_VALUE.sub("", text)).split()
     read = [_read_token(token) for token in tokens]
     values: dict[str, tuple[str, ...]] = {}
     topic: set[str] = set()
@@ -78,14 +80,24 @@ def _read_values(text: str) -> _GivenValues | None:
 
 
 _read_token = lru_cache(maxsize=20_000)(list_content_stems)
-_SINCE_WHEN = lazy_pattern(r"\b(?:since|seit|depuis|desde|as of)\b.*", re.IGNORECASE)
+_BESIDE_VALUE = lazy_pattern(
+    r"\b(?:since|seit|depuis|desde|as of)\b.*"
+    r"|(?<=\d) (?:and|or|und|oder|et|ou|y|o|e|и|или)"
+    r" (?:up|above|newer|later|higher|neuer|höher|plus|más|superior\w*|mais|выше|новее)\b",
+    re.IGNORECASE,
+)
+"""Says since when, or that more will do as well."""
 _NUMBER = lazy_pattern(r"\d[\d.,:/-]*[^\W\d]{0,2}%?\Z")
 
 
 def _is_value(at: int, tokens: Sequence[str], read: Sequence[Sequence[str]]) -> bool:
-    """Whether a number in a token is a value; behind a noun it is the noun's name."""
+    """Whether a number in a token is a value; behind a noun it is the noun's name, but for one of
+    which the unit is given.
+    """
     if at == 0 or at > len(tokens) - 3:
         return at > len(tokens) - 3
+    if _is_measure(at + 1, tokens, read):
+        return True
     before = read[at - 1]
     return not before or before[0] in VERBS or _COMPARING.match(tokens[at - 1]) is not None
 
@@ -123,7 +135,8 @@ def gives_other_value(new: str, known: str) -> bool:
 
 def _differ_in_value(new: str, known: str) -> bool:
     """Whether two texts say the same but for one value; where the new one speaks of a change, it
-    may leave out a part of what the other one is about, or say more.
+    may leave out a part of what the other one is about, or say more; so may the other one where it
+    does.
     """
     mine = _read_values(new)
     theirs = None if mine is None else _read_values(known)
@@ -143,7 +156,8 @@ def _differ_in_value(new: str, known: str) -> bool:
             and len(same) + 1 == len(mine.values) == len(theirs.values)
         )
     is_part = shared in (mine.topic, theirs.topic)
-    return bool(differing and shared) and is_part and _says_change(new)
+    says_change = _says_change(new) or (shared == mine.topic and _says_change(known))
+    return bool(differing and shared) and is_part and says_change
 
 
 def list_search_words_for_values(text: str) -> frozenset[frozenset[str]]:
