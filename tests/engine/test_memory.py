@@ -20,8 +20,8 @@ import pytest
 
 from memorist.auto_memory import extraction
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory_file import Trust
+from memorist.auto_memory.model_extraction import ModelExtraction
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import JsonObject, Message
@@ -684,7 +684,7 @@ async def test_an_extraction_under_way_writes_nothing_once_memory_is_turned_off(
     until then was counted nowhere.
     """
     host, judging, go_on = Loop(project), threading.Event(), threading.Event()
-    find_faults = MemoryExtraction._find_faults
+    find_faults = ModelExtraction._find_faults
 
     def wait_and_find_faults(*given: Any) -> Any:
         judging.set()
@@ -692,7 +692,7 @@ async def test_an_extraction_under_way_writes_nothing_once_memory_is_turned_off(
         return find_faults(*given)
 
     if during == "review":
-        monkeypatch.setattr(MemoryExtraction, "_find_faults", wait_and_find_faults)
+        monkeypatch.setattr(ModelExtraction, "_find_faults", wait_and_find_faults)
     async with engine_of(tmp_path, host.model) as engine:
         host.engine, memory = engine, engine.memory(str(project))
         said = "The parser is being rewritten until March"

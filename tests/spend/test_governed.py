@@ -449,7 +449,7 @@ async def test_a_fork_stops_at_its_own_dollars(tmp_path: Path, project: Path) ->
 @pytest.mark.parametrize(
     ("label", "review"),
     [
-        ("extraction", "auto_memory.extraction.build_fork_line_check"),
+        ("extraction", "auto_memory.model_extraction.build_fork_line_check"),
         ("session_memory", "session_memory.session_notes.review_notes_and_add_derived"),
     ],
 )

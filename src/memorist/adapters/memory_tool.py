@@ -14,7 +14,6 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.extraction import select_newest_texts_that_fit
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
@@ -31,7 +30,11 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.team_memory import TEAM_PREFIX
-from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
+from memorist.auto_memory.write_evidence import (
+    WriteEvidence,
+    collect_write_evidence,
+    select_newest_texts_that_fit,
+)
 from memorist.auto_memory.write_gate import (
     RefusedChange,
     judge_memory_change,

@@ -1,44 +1,27 @@
-"""Memory extraction of one session: explicit statements at once, a fork's findings at the end of a
-turn (AM-5, AM-8, AM-9).
-
-The fork works on files in memory. Its results pass the gate before anything is written, all of them
-as one change of the history.
+"""Memory extraction of one session: what the user states is applied at once and without a model,
+what a model finds at the end of a turn (AM-5, AM-8).
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.extraction_prompt import (
-    ExtractionCursor,
-    ExtractionPrompts,
-    ExtractionPromptValues,
-    build_extraction_form,
-    count_dialogue_messages,
-    has_written_memory,
-    render_extraction_prompt,
-)
 from memorist.auto_memory.fact_values import parse_value_exchange, plan_value_exchange
 from memorist.auto_memory.inbox_decisions import decide_on_proposals
 from memorist.auto_memory.memory_changes import (
     NOT_TYPED,
     ChangeReason,
     MemoryChange,
-    find_added_line_fault,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, parse_memory_file
-from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.memory_name_lookup import has_memory
+from memorist.auto_memory.model_extraction import ModelExtraction
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
@@ -65,67 +48,26 @@ from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
-from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.visible_memory import drop_planted_order_lines
-from memorist.auto_memory.write_evidence import (
-    MIN_QUOTE_WORDS,
-    collect_evidence_from_typed_message,
-    collect_write_evidence,
-    normalize_for_comparison,
-    split_script_words,
-)
-from memorist.auto_memory.write_gate import RefusedChange
+from memorist.auto_memory.write_evidence import collect_evidence_from_typed_message
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.messages import Message, Origin
-from memorist.core.prompt_templates import load_prompt
-from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, StoreError, WriteConflict
-from memorist.events import ExtractionFailed, ForgetTargetNotFound, MemoryChanged, MemoryRefused
-from memorist.forks.fork_request import is_parent_model
-from memorist.forks.fork_spec import (
-    FolderAccess,
-    ForkOutcome,
-    ForkSpec,
-    ParentCall,
-    Receipt,
-    build_discarded_receipt,
-)
-from memorist.forks.latest_task_queue import LatestTaskQueue
-from memorist.models.answer_schema import should_use_answer_form
+from memorist.events import ForgetTargetNotFound, MemoryChanged, MemoryRefused
+from memorist.forks.fork_spec import ParentCall
 from memorist.platforms.background_thread import start_thread_awaited_at_exit
-from memorist.ports import Model
 from memorist.runtime import SessionContext
-from memorist.safety.secrets import redact
-from memorist.session_memory.conversation_brief import (
-    extract_text_without_injections,
-    render_conversation_brief,
-)
-from memorist.store.disk_files import read_json_if_valid
-from memorist.store.overlay_files import OverlayFiles
 from memorist.store.sqlite_database import is_database_or_disk_error
-from memorist.transcript_analysis.answer_check import CoveredLineDetector, build_fork_line_check
 from memorist.transcript_analysis.user_words_in_results import UserWordsInResultsReader
 
-LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
 """Why a statement waits that does not say so by its own words."""
 REFUSED_REQUEST = "what you asked to remember reads as a secret, and none is kept in memory"
 """Why a request for it leaves nothing."""
 MOVED = "for every project"
 """How the change is named that has a memory hold in every project."""
-NOTHING_WRITTEN = "The answer holds no memory:"
-"""What the receipt says of an answer without one, before the answer itself."""
 MAX_WAITING_STATEMENTS = 100
 """Statements that wait for a disk that refuses; the older ones are given up."""
-MAX_HELD_MESSAGES = 5_000
-"""New messages held for a fork. A longer session without an end of turn is extracted from its
-newest part.
-"""
-
-MAX_OUTSIDE_CHARS = 500_000
-"""Characters of earlier outside texts that a later extraction is compared with: about one context
-window.
-"""
 
 
 class MemoryExtraction:
@@ -145,10 +87,7 @@ class MemoryExtraction:
         """
         self._context = context
         self._runtime = context.runtime
-        self._wait_until_scanned = wait_until_scanned
-        """Waits until the memory folder has been scanned."""
-        self._new_messages: list[Message] = []
-        self._statements: list[Statement] = []
+        self._by_model = ModelExtraction(memory, context, wait_until_scanned, self._on_change)
         self._deferred_statements: list[tuple[Statement, Message]] = []
         """Statements to be applied once the folder has been scanned, and the disk takes them."""
         self._unanswered: list[tuple[Message, str]] = []
@@ -171,29 +110,12 @@ class MemoryExtraction:
         """Ids of the user's newest message and of the one before it."""
         self._announced_texts = AnnouncedTextTracker()
         self._retractable = UndoableWritesOfNewestMessage(memory)
-        self._outside_texts: tuple[str, ...] = ()
-        """Outside texts of messages already examined: a later fork still sees them and may obey
-        them.
-        """
         self._replies = UserWordsInResultsReader()
-        self._cursor = self._load_cursor()
-        self._stopped = threading.Event()
-        self._queue = LatestTaskQueue(context.runtime.clock, on_error=self._on_background_error)
-        self._prompts = ExtractionPrompts(
-            load_prompt("auto_memory/extract"),
-            load_prompt("auto_memory/asked"),
-            load_prompt("auto_memory/team"),
-            load_prompt("auto_memory/form"),
-        )
 
     @property
     def memory(self) -> AutoMemory:
         """The project's memory."""
         return self._memory
-
-    def _load_cursor(self) -> ExtractionCursor:
-        files, path = self._runtime.files, self._context.layout.memory_cursor
-        return read_json_if_valid(files, path, ExtractionCursor) or ExtractionCursor()
 
     def on_message(
         self, message: Message, *, replayed: bool = False, deferred: bool = False
@@ -205,15 +127,7 @@ class MemoryExtraction:
         marks a message that an earlier process already saw.
         """
         message = self._announced_texts.mark(message)
-        self._new_messages.append(message)
-        if len(self._new_messages) > MAX_HELD_MESSAGES:
-            del self._new_messages[: MAX_HELD_MESSAGES // 10]
-        if replayed and message.id == self._cursor.message:
-            self._outside_texts = select_newest_texts_that_fit(
-                collect_write_evidence("", self._new_messages).outside_texts
-            )
-            self._new_messages.clear()
-            self._statements.clear()
+        self._by_model.on_message(message, replayed=replayed)
         reply = self._replies.read_replies_in_message(message)
         if self._memory.settings.policy == "off":
             return
@@ -234,7 +148,7 @@ class MemoryExtraction:
         if asks_to_remember_secret(typed):
             self._runtime.emit(MemoryRefused("", (REFUSED_REQUEST,)))
         statements = find_statements(typed)
-        self._statements += statements
+        self._by_model.on_statements(statements)
         if asks_for_every_project(typed):
             self._asks_for_every_project = True
         corrections = self._find_corrections(typed, statements)
@@ -242,7 +156,7 @@ class MemoryExtraction:
         self._deferred_statements += [
             (statement, typed) for statement in (*statements, *corrections)
         ]
-        self._unanswered.append((typed, self._last_reply()))
+        self._unanswered.append((typed, self._by_model.last_reply))
 
     def _note_unanswered(self, message: Message) -> None:
         """Keep the messages that the former process saw without their answer: it may have ended
@@ -280,20 +194,9 @@ class MemoryExtraction:
         found = drop_statements_in_others_words(find_uncertain_value_corrections(typed), typed)
         return tuple(each for each in found if each.quote not in stated)
 
-    def _last_reply(self) -> str:
-        """The text of the model's newest message, which a confirmation confirms."""
-        return next(
-            (
-                text
-                for message in reversed(self._new_messages)
-                if message.origin is Origin.MODEL and (text := message.text.strip())
-            ),
-            "",
-        )
-
     def stop(self) -> None:
         """Write nothing from here on, also not what a running extraction finds."""
-        self._stopped.set()
+        self._by_model.stop()
         self._deferred_statements, self._unanswered = [], []
 
     @property
@@ -343,7 +246,7 @@ class MemoryExtraction:
             self._take_back(statement, message)
             return
         written = self._apply_at_prompt(statement, message)
-        self._tell_written(written)
+        self._on_change(written)
         self._retractable.record_write_result(message.id, written)
         self._is_disk_refusing = False
 
@@ -425,7 +328,7 @@ class MemoryExtraction:
         except WriteConflict:
             return self._apply_statement(statement, message)
 
-    def _tell_written(self, written: WriteResult) -> None:
+    def _on_change(self, written: WriteResult) -> None:
         self._is_index_unjudged = self._is_index_unjudged or bool(written.change_id)
         if self._on_written is not None and written.paths:
             self._on_written(written.paths)
@@ -540,11 +443,7 @@ class MemoryExtraction:
         if self._is_index_unjudged:
             self._is_index_unjudged = False
             self._begin_judging_index()
-        if self._is_due():
-            last = self._new_messages[-1].id  # later messages are not in this parent's request
-            self._queue.submit(
-                lambda: self._run_extraction(parent, last, asked=False), on_dropped=self._on_dropped
-            )
+        self._by_model.on_turn_end(parent)
 
     def _begin_judging_index(self) -> None:
         """Judge the lines of the index in a thread: it takes 50 ms for two hundred, is remembered,
@@ -557,215 +456,18 @@ class MemoryExtraction:
             )
 
     async def extract_now(self, parent: ParentCall | None) -> None:
-        """Extract now and wait for it."""
-        if self._is_due():
-            await self._run_extraction(parent, self._new_messages[-1].id, asked=True)
-
-    def _is_due(self) -> bool:
-        settings = self._runtime.flags.apply_to_section(self._memory.settings)
-        if (
-            self._runtime.model is None
-            or not settings.enabled
-            or settings.policy == "off"
-            or not any(extract_redacted_user_text(message) for message in self._new_messages)
-        ):
-            return False
-        if has_written_memory(self._new_messages, self._memory.layout.folder):
-            self._advance_cursor(tuple(self._new_messages))
-            return False
-        self._cursor = replace(self._cursor, turns=self._cursor.turns + 1)
-        return self._cursor.turns >= settings.every_turns
-
-    def _advance_cursor(self, seen: Sequence[Message]) -> None:
-        """Mark these messages as examined."""
-        self._cursor = ExtractionCursor(message=seen[-1].id)
-        with contextlib.suppress(StoreError):  # at worst the next process examines them again
-            self._runtime.files.write(
-                self._context.layout.memory_cursor, msgspec.json.encode(self._cursor)
-            )
-        known = {message.id for message in seen}
-        self._outside_texts = select_newest_texts_that_fit(
-            (*self._outside_texts, *collect_write_evidence("", seen).outside_texts)
-        )
-        self._new_messages = [message for message in self._new_messages if message.id not in known]
-        self._statements = [
-            statement for statement in self._statements if statement.message_id not in known
-        ]
+        """Extract by a model now and wait for it."""
+        await self._by_model.extract_now(parent)
 
     def skip_messages_so_far(self) -> None:
         """The messages so far were examined in the session that they were copied from."""
-        if self._new_messages:
+        if self._by_model.has_new_messages:
             self._unanswered.clear()
-            self._advance_cursor(tuple(self._new_messages))
-
-    def _messages_until(self, last: str) -> tuple[Message, ...]:
-        """Return the new messages up to `last`; none when they were examined meanwhile."""
-        end = next(
-            (
-                index
-                for index in range(len(self._new_messages) - 1, -1, -1)
-                if self._new_messages[index].id == last
-            ),
-            -1,
-        )
-        return tuple(self._new_messages[: end + 1])
-
-    async def _run_extraction(self, parent: ParentCall | None, last: str, *, asked: bool) -> None:
-        model = self._runtime.model
-        messages = self._messages_until(last)
-        if model is None or not messages or self._stopped.is_set():
-            return
-        await self._wait_until_scanned()
-        overlay = OverlayFiles(self._runtime.files)
-        runtime = self._runtime
-        spec = replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked)
-        receipt = await runtime.run_fork_for_review(spec, model, overlay)
-        if receipt.outcome is ForkOutcome.BLOCKED:
-            return  # the cursor stays, so the next run sees these messages
-        if self._stopped.is_set():
-            self._runtime.record_receipt(build_discarded_receipt(receipt))
-            return
-        if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
-            self._runtime.record_receipt(build_discarded_receipt(receipt))
-            self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
-            return
-        try:
-            with runtime.record_receipt_if_review_fails(receipt):
-                changes = self._list_fork_changes(overlay)
-                refused = await asyncio.to_thread(self._find_faults, changes, spec, messages)
-                if self._stopped.is_set():
-                    self._runtime.record_receipt(build_discarded_receipt(receipt))
-                    return
-                for each in refused:
-                    self._runtime.emit(MemoryRefused(each.path, each.reasons))
-                faulty = {each.path for each in refused}
-                written = self._write_fork_changes(
-                    [change for change in changes if change.path not in faulty], messages
-                )
-        except (StoreError, InputError) as error:
-            self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
-            return
-        written = replace(written, refused=(*written.refused, *refused))
-        self._tell_written(written)
-        self._runtime.record_receipt(_correct_receipt(receipt, written))
-        self._advance_cursor(messages)
-
-    def _list_fork_changes(self, overlay: OverlayFiles) -> list[MemoryChange]:
-        """What the fork did to the files, without the index and what a rule has kept already."""
-        folder = self._runtime.files.resolve(self._memory.layout.folder)
-        changes = []
-        for path, (before, after) in sorted(overlay.changes().items()):
-            name = path.relative_to(folder).as_posix()
-            repeated = (
-                before is None
-                and after is not None
-                and repeats_user_statement(parse_memory_file(name, after), self._statements)
-            )
-            if not is_index_file(name) and not repeated:
-                changes.append(MemoryChange(path=name, before=before, after=after))
-        return changes
-
-    def _find_faults(
-        self, changes: Sequence[MemoryChange], spec: ForkSpec, messages: Sequence[Message]
-    ) -> tuple[RefusedChange, ...]:
-        """The memories with a line that repeats the prompt's own form or what the agent announced,
-        or, where the model answers by a form, names what stands nowhere in what it was shown or is
-        about something else: by edits it may have read more. By a form it also has to quote what
-        the user said where it speaks for them.
-        """
-        form = spec.form
-        quoted = [statement.quote for statement in self._statements]
-        check = build_fork_line_check(
-            spec,
-            [form.material if form else spec.material, quoted],
-            form.instruction if form else spec.instruction,
-            "\n".join(each.text for each in messages if each.origin is Origin.USER),
-        )
-
-        def find_fault(line: str) -> str:
-            found = check.find_line_fault(line) if form else check.find_prompt_echo(line)
-            return found or check.find_copied_announcement(line)
-
-        def find_quotation_fault(change: MemoryChange) -> str:
-            topic = change.memory_after
-            speaks_for_user = form is not None and topic.kind in USER_KINDS
-            return check.find_made_up_quotation(topic.provenance.quote) if speaks_for_user else ""
-
-        found = (
-            (
-                change.path,
-                find_added_line_fault(change.before, change.after, find_fault)
-                or find_quotation_fault(change),
-            )
-            for change in changes
-            if change.after is not None
-        )
-        return tuple(RefusedChange(path, (f"a line {fault}",)) for path, fault in found if fault)
-
-    def _write_fork_changes(
-        self, changes: Sequence[MemoryChange], messages: Sequence[Message]
-    ) -> WriteResult:
-        if not changes:
-            return WriteResult()
-        evidence = collect_write_evidence(self._context.id, messages)
-        evidence = replace(evidence, outside_texts=(*self._outside_texts, *evidence.outside_texts))
-        what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
-        why = ChangeReason(
-            actor="extraction",
-            what=render_change_headline("extract", what),
-            session=self._context.id,
-            messages=tuple(id for id, _ in evidence.user_messages)[-5:],
-        )
-        return self._memory.write(changes, why, evidence, tell=self._runtime.emit)
-
-    def _build_fork_spec(
-        self, model: Model, parent: ParentCall | None, messages: Sequence[Message]
-    ) -> ForkSpec:
-        shares = parent is not None and is_parent_model(model.name, model.format, parent)
-        folder = self._memory.layout.folder
-        task = ExtractionPromptValues(
-            folder=folder,
-            count=count_dialogue_messages(messages),
-            today=format_utc_timestamp(self._runtime.clock.now())[:10],
-            read_statements=tuple(statement.quote for statement in self._statements),
-            team_readers=self._memory.team_readers_description,
-        )
-        newest = [
-            (str(message.role), said)
-            for message in messages
-            if message.origin in (Origin.USER, Origin.MODEL)
-            and (said := extract_text_without_injections(message))
-        ]
-        headers = self._memory.visible_headers()
-        # What to share with a team takes judgement, and a look at what stands there.
-        fills = (
-            should_use_answer_form(model, self._runtime.settings.models, shares=shares)
-            and not task.team_readers
-        )
-        texts, settings = self._prompts, self._memory.settings
-        return ForkSpec(
-            label=LABEL,
-            why="a turn ended",
-            parent=parent if shares else None,
-            history_summary=None if shares else redact(render_conversation_brief({}, newest)).text,
-            instruction=render_extraction_prompt(task, headers, texts, settings),
-            form=build_extraction_form(task, headers, texts, settings) if fills else None,
-            permission=FolderAccess(folder=folder, may_read_anywhere=settings.reads_anywhere),
-            limits=replace(self._runtime.settings.forks, turns=settings.turns),
-            one_round=True,
-        )
-
-    def _on_dropped(self, outcome: ForkOutcome) -> None:
-        self._runtime.record_skipped_fork(LABEL, "a turn ended", outcome)
-
-    def _on_background_error(self, error: BaseException) -> None:
-        """Report an error of a background extraction; the host goes on."""
-        with contextlib.suppress(StoreError):
-            self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
+            self._by_model.skip_messages_so_far()
 
     async def wait_or_cancel(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""
-        await self._queue.wait_or_cancel(self._memory.settings.drain_seconds)
+        await self._by_model.wait_or_cancel()
 
 
 class UndoableWritesOfNewestMessage:
@@ -828,50 +530,8 @@ class UndoableWritesOfNewestMessage:
         )
 
 
-def repeats_user_statement(topic: MemoryFile, statements: Sequence[Statement]) -> bool:
-    """Tell whether a memory says no more than one of the user's statements, which a rule has
-    applied already: it quotes the same words, or has no word beside them.
-    """
-    quote = normalize_for_comparison(topic.provenance.quote).strip(" .!")
-    for statement in statements:
-        said = normalize_for_comparison(statement.quote)
-        same = len(split_script_words(quote)) >= MIN_QUOTE_WORDS and quote in said
-        if same or CoveredLineDetector(statement.quote).covers_line(topic.body, share=1.0):
-            return True
-    return False
-
-
 def _rate_removal(decided: PlannedChange) -> int:
     """How well a memory was found that is to be forgotten."""
     if not isinstance(decided, PlannedMemoryRemovals):
         return 0
     return 2 if decided.is_certain else int(bool(decided.changes))
-
-
-def select_newest_texts_that_fit(texts: Sequence[str]) -> tuple[str, ...]:
-    """Select the newest texts that fit into `MAX_OUTSIDE_CHARS`, for later comparisons."""
-    kept, size = [], 0
-    for text in reversed(texts):
-        size += len(text)
-        if size > MAX_OUTSIDE_CHARS:
-            break
-        kept.append(text)
-    return tuple(reversed(kept))
-
-
-def _correct_receipt(receipt: Receipt, written: WriteResult) -> Receipt:
-    """Correct the receipt to what was really written: files that passed the gate (FK-8)."""
-    files = tuple(
-        file
-        for file in receipt.files
-        if any(file.path.endswith("/" + path) for path in written.paths)
-    )
-    said = [] if written.paths or written.proposals or written.refused else [NOTHING_WRITTEN]
-    said.append(receipt.said)
-    if written.proposals:
-        said.append(f"({len(written.proposals)} of its changes wait in the inbox.)")
-    said += [
-        f"({refused.path} was refused: {'; '.join(refused.reasons)})" for refused in written.refused
-    ]
-    outcome = ForkOutcome.CHANGED if files else ForkOutcome.UNCHANGED
-    return replace(receipt, files=files, outcome=outcome, said="\n".join(filter(None, said)))

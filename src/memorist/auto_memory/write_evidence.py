@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -497,3 +497,20 @@ def find_borrowed_sentences(text: str, evidence: WriteEvidence) -> tuple[str, ..
         if any(name in sources and name not in typed for name in named):
             found.append(sentence)
     return tuple(found)
+
+
+MAX_OUTSIDE_CHARS = 500_000
+"""Characters of earlier outside texts that a later extraction is compared with: about one context
+window.
+"""
+
+
+def select_newest_texts_that_fit(texts: Sequence[str]) -> tuple[str, ...]:
+    """Select the newest texts that fit into `MAX_OUTSIDE_CHARS`, for later comparisons."""
+    kept, size = [], 0
+    for text in reversed(texts):
+        size += len(text)
+        if size > MAX_OUTSIDE_CHARS:
+            break
+        kept.append(text)
+    return tuple(reversed(kept))

@@ -14,8 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.extraction import select_newest_texts_that_fit
-from memorist.auto_memory.write_evidence import collect_write_evidence
+from memorist.auto_memory.write_evidence import collect_write_evidence, select_newest_texts_that_fit
 from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
 from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocNotUpdated, MagicDocUpdated

@@ -1,5 +1,5 @@
 """What a user states, found without a model.
 
-Elsewhere: what a model extracts, and when (`auto_memory.extraction`); whether a statement may be
+Elsewhere: what a model extracts, and when (`auto_memory.model_extraction`); whether a statement may be
 kept (`auto_memory.write_gate`).
 """
