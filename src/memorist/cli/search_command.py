@@ -183,8 +183,9 @@ def _print_results(query: str, found: SearchResults) -> None:
         click.echo(f"{label_team_or_memory(memory):<11} {memory.path}  {memory.why}")
     for number, each in enumerate(found.passages, 1):
         turn = each.passage
+        is_near_alone = each.nearness is not None and not each.lexical
         head = f"{format_day(turn.at)}  {output.format_path(each.path)}:{turn.line}"
-        click.echo(f"session {number:<3} {head}{'' if each.lexical else NEAR_ALONE}")
+        click.echo(f"session {number:<3} {head}{NEAR_ALONE if is_near_alone else ''}")
         for who, text in _list_parts(turn):
             _print_excerpt(who, text, words)
     for section in found.sections:

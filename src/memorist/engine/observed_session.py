@@ -260,7 +260,7 @@ class ObservedSession:
                 self._pins.pin(pinned)
             texts += filter(None, [self._pins.take_pins_missing_from_view()])
         if self._session_recall is not None:
-            said = self._session_recall.recall_for_prompt(strip_host_markup(prompt))
+            said = self._session_recall.recall_for_prompt(strip_host_markup(prompt), texts)
             texts += [said] if said and said not in self._shown.texts else []
         if texts:
             self._add_shown(texts)

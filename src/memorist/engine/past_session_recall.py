@@ -7,8 +7,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.removed_memories import ForgottenQuotesReader
@@ -39,16 +41,21 @@ from memorist.recall.ranker import lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import (
     MatchedPassage,
+    is_quote_repeated_in_texts,
     is_quoted_in_texts,
     render_fixed_calls,
     render_passages,
 )
+from memorist.rollouts.rollout_memory import register_recordings_in_folder
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.runtime import SessionContext
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import StateDatabase
 from memorist.transcript_analysis.invocation_log import FixedInvocation, split_invocations
 from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
+
+MAX_CLOSE_SECONDS = 2.0
+"""Longest that a closing session indexes; the next one goes on. Our choice."""
 
 
 class PastSessionRecall(SessionExtension):
@@ -113,6 +120,27 @@ class PastSessionRecall(SessionExtension):
                 self._load_index()
                 embed_calibration_texts(embedder)  # or the first question waits for it
 
+    def index_closed_session(self, file: Path) -> None:
+        """Register the recording of this session, which has ended, and index it by its words: the
+        next session begins with it. What else is due is indexed for `MAX_CLOSE_SECONDS`. A failure
+        leaves it to the next search of all folders.
+        """
+        deadline = time.monotonic() + MAX_CLOSE_SECONDS
+        runtime = self._context.runtime
+        path = runtime.layout.session_index
+        with contextlib.suppress(MemoristError):
+            with closing(self._open_state()) as state:
+                register_recordings_in_folder(runtime, state, file.parent)
+                sessions = list_rollouts(state)
+            if not sessions:
+                return
+            with lock_index_build_in_process(str(path), lambda: time.monotonic() > deadline) as own:
+                if own:
+                    with closing(SessionIndex(path)) as index:
+                        index.sync(
+                            sessions, lambda: time.monotonic() > deadline, first=self._project
+                        )
+
     def _load_index(self) -> None:
         """Read into memory, in the thread, what the next prompt would wait for."""
         index = self._find_index()
@@ -166,8 +194,10 @@ class PastSessionRecall(SessionExtension):
         """Restore what a former process had shown, from the messages that are still in the view."""
         self.restore_shown_from_texts(view.injected_texts(RECALL_ID_PREFIX))
 
-    def recall_for_prompt(self, prompt: str) -> str:
-        """The text to show at a prompt, each passage once; empty for most prompts."""
+    def recall_for_prompt(self, prompt: str, shown_texts: Sequence[str] = ()) -> str:
+        """The text to show at a prompt, each passage once, none that would only repeat what these
+        texts say; empty for most prompts.
+        """
         if not has_enough_search_words(prompt):
             return ""
         with contextlib.suppress(StoreError, ModelError):
@@ -186,6 +216,7 @@ class PastSessionRecall(SessionExtension):
                 for each in found
                 if (each.session, each.passage.line) not in self._shown
                 and not is_quoted_in_texts(each, self._former_texts)
+                and not is_quote_repeated_in_texts(prompt, each, shown_texts)
             ]
             self._shown.update((each.session, each.passage.line) for each in shown)
             if shown:
@@ -197,8 +228,9 @@ class PastSessionRecall(SessionExtension):
         asked = find_newest_user_message(new_messages)
         if asked is None or not view.accepts_messages:
             return
-        text = self.recall_for_prompt(extract_redacted_user_text(asked))
-        if text and text not in view.injected_texts(RECALL_ID_PREFIX):
+        shown_texts = view.injected_texts(RECALL_ID_PREFIX)
+        text = self.recall_for_prompt(extract_redacted_user_text(asked), shown_texts)
+        if text and text not in shown_texts:
             view.insert(
                 Message(
                     id=f"{RECALL_ID_PREFIX}{self._context.id[:40]}-past-{asked.id[:40]}",

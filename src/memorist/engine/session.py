@@ -30,7 +30,10 @@ from memorist.engine.host_history import (
     to_plain_json,
 )
 from memorist.engine.memory_extension import MemoryExtension
-from memorist.engine.past_session_recall import search_memories_sessions_and_notes
+from memorist.engine.past_session_recall import (
+    PastSessionRecall,
+    search_memories_sessions_and_notes,
+)
 from memorist.engine.project_search import SearchResults
 from memorist.engine.provider_cache_watcher import CacheBreakDetector
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
@@ -679,8 +682,13 @@ class Session(NotPicklable):
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
+        past = self._extensions.find(PastSessionRecall)
         try:
             await self._log.close()
+            if past is not None and self.tracker.messages:
+                await asyncio.to_thread(
+                    past.index_closed_session, self._log.context.layout.transcript
+                )
         finally:
             if self._share is not None:
                 await self._share.close()

@@ -17,6 +17,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,7 @@ from memorist.core.messages import Message
 from memorist.errors import DamagedIndex, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
+from memorist.recall.day_query import find_days_of_query
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
 from memorist.recall.ranker import (
     EMBEDDING_BATCH,
@@ -485,13 +487,18 @@ class SessionIndex:
         """Return the best passages, best first; of one project, or of all with an empty name.
 
         `excluding` is the id of a session that is left out, with what it took over from others as
-        a fork. Without an embedder, or `by_meaning`, words alone rank.
+        a fork. Without an embedder, or `by_meaning`, words alone rank. A query that names days and
+        nothing else returns what was said then, in order of time; if nothing was, words alone
+        rank.
         """
         words = build_search_query_from_text(query).words
         with self._translate_errors("read"):
             left_out = self._list_entries_of(excluding) if excluding else frozenset[str]()
             if not words and query.strip():
                 return self._find_literally(query.strip(), limit, project, left_out)
+            days = find_days_of_query(query, time.time())
+            if days and (matches := self._find_of_days(*days, limit, project, left_out)):
+                return matches
             projects = [project] if project else self._list_projects()
         found = []
         compared = 0
@@ -499,7 +506,10 @@ class SessionIndex:
             ranker = self._open_ranker(each)
             try:
                 ranked = ranker.rank_without_reasons(
-                    query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning, excluding=left_out
+                    query,
+                    CANDIDATES_PER_TURN * limit,
+                    by_meaning=by_meaning and days is None,
+                    excluding=left_out,
                 )
             except DamagedIndex:
                 self._discard_ranker(each, ranker)
@@ -553,6 +563,31 @@ class SessionIndex:
             "instr(answered, ?2) or instr(work, ?2)) order by passages.at desc",
             (project, _storable(signs)),
         )
+        return self._read_unranked(rows, limit, left_out)
+
+    def _find_of_days(
+        self, first: date, last: date, limit: int, project: str, left_out: Collection[str]
+    ) -> tuple[MatchedPassage, ...]:
+        """What the user said on these days of the local calendar, by its time: of more than `limit`
+        turns the first ones of each session.
+        """
+        start, end = (
+            datetime.combine(day, datetime.min.time()).timestamp()
+            for day in (first, last + timedelta(days=1))
+        )
+        rows = self._database.execute(
+            "select sessions.id, line from passages join sessions on sessions.number = session "
+            "where ?1 in ('', project) and said != '' and at >= ?2 and at < ?3 "
+            "order by row_number() over (partition by session order by at, line), at",
+            (project, start, end),
+        )
+        found = self._read_unranked(rows, limit, left_out)
+        return tuple(sorted(found, key=lambda each: (each.passage.at, each.passage.line)))
+
+    def _read_unranked(
+        self, rows: Iterable[tuple[str, int]], limit: int, left_out: Collection[str]
+    ) -> tuple[MatchedPassage, ...]:
+        """The first passages of these rows, each a session's id and a line."""
         entry = EntryRank("", 0.0, 0.0, None)
         evidence = QueryEvidenceMeter(())
         matches = (

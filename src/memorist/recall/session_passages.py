@@ -274,6 +274,11 @@ JUDGEMENT_CACHE_SIZE = 256
 """Passages whose judgement is remembered: a long one takes some milliseconds, and what one prompt
 finds the next often finds again.
 """
+REPEATED_CHARS, REPEATED_STEP = 15, 5
+REPEATED_SHARE = 0.8
+"""A quotation is repeated in a text that has this share of its runs of so many letters and digits,
+one at every fifth: a memory leaves out "remember:" and the like.
+"""
 MAX_CHANGED_FILES = 3
 """Of what came of a passage: characters of the agent's sentence, and files that are named."""
 
@@ -292,9 +297,11 @@ def select_passages(
 
     Empty for most prompts: the best passage has to be beyond what chance gives for a message of
     that length among `compared` passages. A question about the project is also answered by what is
-    near in meaning. What reads like an order planted for an agent is left out, and what a program
-    passes on again with other numbers or days at most, as by a schedule.
+    near in meaning. Left out are what reads like an order planted for an agent, what a program
+    passes on again with other numbers or days at most, as by a schedule, and the prompt itself
+    where nothing came of it when it was typed before.
     """
+    matches = [each for each in matches if not _is_unanswered_repetition(query, each.passage)]
     words, many = len(build_search_query_from_text(query).words), math.log(max(1, compared))
     needed = MIN_EVIDENCE + EVIDENCE_PER_WORD * words + many
     shown = _select_by_evidence(matches, needed)
@@ -309,6 +316,14 @@ def select_passages(
             each.passage.is_typed
             or not is_same_but_for_numbers(query, each.passage.said, MAX_SAID_CHARS)
         )
+    )
+
+
+def _is_unanswered_repetition(query: str, passage: Passage) -> bool:
+    return (
+        len(passage.said) <= 2 * len(query)
+        and is_repeated_in_text(passage.said, query)
+        and not describe_passage_outcome(query, passage)
     )
 
 
@@ -412,6 +427,24 @@ def is_quoted_in_texts(found: MatchedPassage, texts: Iterable[str]) -> bool:
         for line in lines
         if (shown := line.removeprefix(head + opening)) != line
     )
+
+
+def is_quote_repeated_in_texts(query: str, found: MatchedPassage, texts: Iterable[str]) -> bool:
+    """Whether one of these texts says what would be quoted of a passage."""
+    quote = cut_excerpt_around_words(
+        found.passage.said, build_search_query_from_text(query).words, MAX_QUOTE_CHARS
+    )
+    return any(is_repeated_in_text(quote, text) for text in texts)
+
+
+def is_repeated_in_text(quote: str, text: str) -> bool:
+    """Whether a text has nearly all of a quotation, whatever its spaces and marks; not of one
+    without letters or digits.
+    """
+    said, whole = ("".join(filter(str.isalnum, each.casefold())) for each in (quote, text))
+    starts = range(0, max(1, len(said) - REPEATED_CHARS + 1), REPEATED_STEP)
+    repeated = sum(said[start : start + REPEATED_CHARS] in whole for start in starts)
+    return bool(said) and repeated >= REPEATED_SHARE * len(starts)
 
 
 def describe_passage_outcome(query: str, passage: Passage) -> str:

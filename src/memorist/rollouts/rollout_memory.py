@@ -80,6 +80,22 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
     )
 
 
+def register_recordings_in_folder(runtime: Runtime, state: StateDatabase, folder: Path) -> None:
+    """Register the new recordings of sessions in a folder as rollouts; none where the database was
+    lost, which the next sync restores from the files. Raises StoreError.
+    """
+    known = list_rollouts(state)
+    if not known and runtime.layout.rollouts.exists():
+        return
+    save_rollouts_except_memory_off(
+        state,
+        scan_for_changed_rollouts([SourceFolder(folder)], known).threads,
+        runtime.files,
+        runtime.layout,
+        build_lease_policy(runtime.settings.rollouts),
+    )
+
+
 class RolloutMemoryExtension(SessionExtension):
     """Shows rollout memory in one session of a home that learns from past sessions."""
 
@@ -144,15 +160,7 @@ class RolloutMemoryExtension(SessionExtension):
 
         Raises StoreError.
         """
-        state = self._open_state()
-        found = scan_for_changed_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
-        save_rollouts_except_memory_off(
-            state,
-            found,
-            self._runtime.files,
-            self._runtime.layout,
-            build_lease_policy(self._runtime.settings.rollouts),
-        )
+        register_recordings_in_folder(self._runtime, self._open_state(), file.parent)
 
     def _render_text(self) -> str:
         return load_rollout_memory_view(self._runtime, self._context.project)

@@ -1,0 +1,102 @@
+"""A session that was closed is found by the next one, and what it said is shown once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorist.core.messages import JsonObject
+from memorist.engine.engine import Memorist
+from memorist.engine.session import Session
+from memorist.settings import RecallSettings, Settings
+
+SAID = "Bankers rounding per line, never on the invoice total: finance agreed on the fifth."
+ANSWERED = "Each invoice line is rounded by itself now, half to even."
+ASKED = "Why do we round invoice lines with bankers rounding and not the invoice total?"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Memorist:
+    settings = Settings(home=str(tmp_path / "home"), recall=RecallSettings(embeddings=False))
+    opened = Memorist(model="structural", settings=settings)
+    opened.starts_workers = False
+    return opened
+
+
+async def talk(session: Session, said: str, answered: str = "") -> JsonObject:
+    """A session's only turn; returns the request."""
+    request: JsonObject = {
+        "model": "m",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": said}],
+    }
+    sent = await session.prepare(request)
+    if answered:
+        await session.observe(
+            {"role": "assistant", "content": [{"type": "text", "text": answered}]}
+        )
+    await session.close()
+    return sent
+
+
+@pytest.mark.covers("PS-1", "PS-2")
+async def test_the_next_session_finds_a_closed_one(engine: Memorist, tmp_path: Path) -> None:
+    """At its first prompt and by its search, without a scan between them; no session of another
+    project does.
+    """
+    async with engine:
+        await talk(await engine.open("one", project=tmp_path / "shop"), SAID, ANSWERED)
+        second = await engine.open("two", project=tmp_path / "shop")
+        found = second.search_project("bankers rounding")
+        other = await engine.open("three", project=tmp_path / "other")
+        elsewhere = str(await talk(other, ASKED))
+        sent = str(await talk(second, ASKED))
+
+    assert [each.session for each in found.passages] == ["one"]
+    assert SAID in sent
+    assert ANSWERED in sent
+    assert SAID not in elsewhere
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_question_that_nothing_came_of_does_not_hide_the_answer(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """The prompt itself, typed in two sessions that ended without an answer, says nothing."""
+    async with engine:
+        for name, said, answered in (("one", SAID, ANSWERED), ("two", ASKED, ""), ("3", ASKED, "")):
+            await talk(await engine.open(name, project=tmp_path / "shop"), said, answered)
+        sent = str(await talk(await engine.open("last", project=tmp_path / "shop"), ASKED))
+
+    assert SAID in sent
+    assert "session two" not in sent
+
+
+@pytest.mark.covers("PS-2", "RC-1")
+async def test_a_sentence_is_shown_as_memory_or_as_a_quotation(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """What a memory shown at the prompt says is not quoted from the session that it is from."""
+    rule = "Remember: the invoice importer rounds totals to the bank's half-even cents, as agreed."
+    more = " ".join(f"Part {at} of the statement is checked by the night job." for at in range(9))
+    async with engine:
+        await talk(await engine.open("one", project=tmp_path / "shop"), f"{rule} {more}", "Noted.")
+        asked = "Why does the invoice importer round the totals to half-even cents?"
+        sent = str(await talk(await engine.open("two", project=tmp_path / "shop"), asked))
+
+    assert sent.count("half-even cents, as agreed") == 1
+
+
+@pytest.mark.covers("PS-1")
+async def test_a_session_without_memory_is_not_found(engine: Memorist, tmp_path: Path) -> None:
+    """Nor is one whose user wanted nothing of it to be kept."""
+    async with engine:
+        await talk(
+            await engine.open("one", project=tmp_path / "shop"),
+            f"Don't remember anything of this session. {SAID}",
+            ANSWERED,
+        )
+        second = await engine.open("two", project=tmp_path / "shop")
+        assert not (second.search_project("bankers rounding")).passages
+        await second.close()
