@@ -62,7 +62,7 @@ async def test_of_single_questions_that_nobody_named_the_newest_are_kept(
 ) -> None:
     """A program that asks thousands filled the home with a session each. What goes on, and what has
     a name, stays however old it is, and so does what was learned; also a name that begins as the
-    ids do that are made.
+    ids do that are made. The search finds what is kept and nothing else.
     """
     monkeypatch.setattr("memorist.store.session_removal.MAX_SINGLE_QUESTIONS", 3)
     talk, rule = f"sdk-{'a' * 32}", f"proxy-{'b' * 16}"
@@ -89,5 +89,9 @@ async def test_of_single_questions_that_nobody_named_the_newest_are_kept(
         kept = {path.parent.name for path in tmp_path.glob("projects/*/*/transcript.jsonl")}
         known = str([head.description for head in engine.memory("/srv/shop").headers()])
 
+        found = engine.search("Which number is it?", project="/srv/shop", limit=20).passages
+
     assert kept == {*names, talk, *single[2:]}
+    assert {each.session for each in found} >= {*single[2:]}
+    assert not {each.session for each in found} & {*single[:2], rule}
     assert "pnpm" in known

@@ -318,7 +318,14 @@ class Memorist(NotPicklable):
         """
         if is_unnamed_session(session) and session.endswith("00"):
             with contextlib.suppress(StoreError):  # the next one tries again
-                await asyncio.to_thread(remove_old_single_questions, self.layout)
+                await asyncio.to_thread(self._remove_old_single_questions)
+
+    def _remove_old_single_questions(self) -> None:
+        """Delete them with their places in the search."""
+        removed = remove_old_single_questions(self.layout)
+        if removed and self.layout.session_index.exists():
+            with closing(SessionIndex(self.layout.session_index)) as index:
+                index.remove_sessions(removed)
 
     def _open_share(self, folder: Path) -> SharedSessionLease | None:
         """The share of a session that workers on several machines have, by the names of its

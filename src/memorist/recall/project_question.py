@@ -53,11 +53,19 @@ _REQUEST = lazy_pattern(
 )
 """Speaks to the agent, points to something to look at, or proposes what to do."""
 
+_DONE_BY_AGENT = lazy_pattern(
+    r"\b(?:(?:did|have|had) (?:you|u|ya)|(?:hast|hattest) du|habt ihr|as-tu|avez-vous)\b",
+    re.IGNORECASE,
+)
+"""Behind a question word these ask what was done ("what did you find in …?")."""
+
 
 def is_question_without_request(message: str) -> bool:
     """Whether a message is a short question that asks nobody to do anything. In doubt, no."""
     text = message.strip()
-    if "\n" in text or len(text.split()) > MAX_QUESTION_WORDS or _REQUEST.search(text):
+    if "\n" in text or len(text.split()) > MAX_QUESTION_WORDS:
+        return False
+    if _REQUEST.search(_DONE_BY_AGENT.sub("", text) if _QUESTION_WORD.match(text) else text):
         return False
     if _QUESTION_MARK.search(text) and (_QUESTION_WORD.match(text) or _VERB_FIRST.match(text)):
         return True

@@ -352,6 +352,14 @@ class SessionIndex:
         """
         return self._open_ranker(project).lacks_vectors_for_question
 
+    def remove_sessions(self, ids: Iterable[str]) -> None:
+        """Take sessions whose files were deleted out of the index; the next sync reads none of
+        them.
+        """
+        with self._translate_errors("update"), transaction(self._database):
+            for id in ids:
+                self._remove(id)
+
     def _remove(self, id: str) -> None:
         row = self._database.execute(
             "select number, project from sessions where id = ?", (id,)

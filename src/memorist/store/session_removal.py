@@ -61,9 +61,9 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
     return tuple(deleted)
 
 
-def remove_old_single_questions(layout: Layout) -> int:
+def remove_old_single_questions(layout: Layout) -> tuple[str, ...]:
     """Delete the sessions that nobody named and in which one thing was asked, but for the newest
-    `MAX_SINGLE_QUESTIONS`; returns how many. What was learned from them stays. Raises StoreError.
+    `MAX_SINGLE_QUESTIONS`; returns their ids. What was learned from them stays. Raises StoreError.
     """
     with contextlib.closing(open_database(layout.database)) as database:
         removed = []
@@ -73,7 +73,7 @@ def remove_old_single_questions(layout: Layout) -> int:
                     _remove_folder(Path(folder))
                     removed.append(id)
         delete_session_rows(database, removed)
-    return len(removed)
+    return tuple(removed)
 
 
 def _has_single_question(folder: Path) -> bool:
