@@ -32,6 +32,7 @@ from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase
 from memorist.store.transcript_reader import read_transcript
 from memorist.store.transcript_writer import TranscriptWriter
+from support.past_sessions import write_session
 
 
 class Shell:
@@ -940,6 +941,21 @@ def test_a_link_in_the_folder_is_named_and_not_followed(shell: Shell, tmp_path: 
     assert "Not read, as links: 1" in shell("status").stdout
     assert f"{path} is a link, which is not followed" in shell("doctor").stdout
     assert "two spaces" not in shell("recall", "how many spaces?").stdout
+
+
+def test_why_of_a_sentence_finds_a_session_from_before_setup(shell: Shell, tmp_path: Path) -> None:
+    """One of another agent, which memorist took no part in, names where and when it was said; words
+    of somebody else's session are not the user's.
+    """
+    said = "We keep invoices in Postgres, never in files, because of the audit."
+    for id, is_mine in (("theirs", "--not-mine"), ("mine", "--mine")):
+        folder = tmp_path / id
+        folder.mkdir()
+        path = Path(write_session(folder, id, [(said, "Noted.")], 5).path)
+        path.write_text(path.read_text().replace('"/p"', json.dumps(str(shell.project))))
+        shell("import", str(folder), is_mine, "--yes")
+        found = shell("memory", "why", "invoices in Postgres, never in files").stdout
+        assert ("said in session mine on 2026-11-05" in found) is (id == "mine"), found
 
 
 def test_why_of_a_sentence_reads_it_where_it_was_said(shell: Shell) -> None:

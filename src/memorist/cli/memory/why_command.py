@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import click
 
@@ -33,9 +35,16 @@ from memorist.core.utc_time import format_utc_minute
 from memorist.engine.memory_status import ORIGINS
 from memorist.errors import InputError
 from memorist.mcp_server.project_sessions import SaidMessage
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.memory_uses import list_uses_of_memory
+from memorist.store.rollout_rows import OTHERS_SOURCE, list_rollouts
+from memorist.store.state_database import SqliteStateDatabase
+from memorist.system import SystemClock
 
 MAX_QUOTE_CHARS = 300
+MAX_COMPARED_TURNS = 20
+"""Turns of past sessions that are looked through for a sentence, the best by its words."""
 KEPT_ON_REQUEST = (NOTHING_LASTING, TASK_BOUND)
 """Reasons against a sentence that its user may overrule by a command."""
 
@@ -119,6 +128,7 @@ def _explain_sentence(
     home: ProjectMemoryOpener, memory: AutoMemory, sentence: str, *, as_json: bool
 ) -> None:
     said = open_project_sessions(home).find_said_message(sentence)
+    said = said or _find_in_past_sessions(home, sentence)
     block = (TextBlock(sentence),)
     found = said or SaidMessage(
         "", Message(id="", role="user", blocks=block, origin=Origin.USER, is_typed=True), "", False
@@ -146,6 +156,32 @@ def _explain_sentence(
         click.echo(replace_surrogates(f"  {fate.fate}: {'; '.join(fate.reasons)}{named}"))
     if any(reason in KEPT_ON_REQUEST for fate in fates for reason in fate.reasons):
         click.echo('To keep it all the same: memorist memory add "…"')
+
+
+def _find_in_past_sessions(home: ProjectMemoryOpener, sentence: str) -> SaidMessage | None:
+    """The user's turn with these words in an indexed session that memorist took no part in."""
+    path = home.layout.session_index
+    wanted = normalize_for_comparison(sentence)
+    if not path.exists() or not wanted:
+        return None
+    state = SqliteStateDatabase(home.database(), SystemClock().now)
+    own = {each.id for each in list_rollouts(state) if each.source != OTHERS_SOURCE}
+    project = find_repository_root_or_folder(str(Path.cwd()))
+    with closing(SessionIndex(path)) as index:
+        found = index.search(sentence, MAX_COMPARED_TURNS, project=project)
+    for each in found:
+        turn = each.passage
+        if each.session in own and wanted in normalize_for_comparison(turn.said):
+            message = Message(
+                id="",
+                role="user",
+                blocks=(TextBlock(turn.said),),
+                origin=Origin.USER,
+                timestamp=turn.at or None,
+                is_typed=turn.is_typed,
+            )
+            return SaidMessage(each.session, message, turn.question, False)
+    return None
 
 
 def _select_fates(fates: Sequence[SentenceFate], sentence: str) -> tuple[SentenceFate, ...]:
