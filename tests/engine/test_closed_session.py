@@ -100,3 +100,18 @@ async def test_a_session_without_memory_is_not_found(engine: Memorist, tmp_path:
         second = await engine.open("two", project=tmp_path / "shop")
         assert not (second.search_project("bankers rounding")).passages
         await second.close()
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_question_about_a_day_is_shown_what_was_said_on_it(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """Whatever its words; a request that names a day is not."""
+    async with engine:
+        await talk(await engine.open("one", project=tmp_path / "shop"), SAID, ANSWERED)
+        sent = {
+            asked: str(await talk(await engine.open(asked[:4], project=tmp_path / "shop"), asked))
+            for asked in ("Commit what we did today", "What did we do today?")
+        }
+
+    assert [SAID in text for text in sent.values()] == [False, True]

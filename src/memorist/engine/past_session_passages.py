@@ -11,12 +11,19 @@ from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.session_index import SessionIndex
-from memorist.recall.session_passages import MatchedPassage, Passage, select_passages
+from memorist.recall.session_passages import (
+    MatchedPassage,
+    Passage,
+    leave_out_planted_passages,
+    select_passages,
+)
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.home_layout import Layout
 
 MAX_JUDGED_PASSAGES = 30
 """Passages that are judged for one prompt."""
+MAX_PASSAGES_OF_DAYS = 6
+"""Passages shown for "what did we do yesterday?"."""
 
 
 def find_passages_for_prompt(
@@ -32,14 +39,17 @@ def find_passages_for_prompt(
     StoreError.
     """
     query = prompt[:MAX_QUERY_CHARS]
-    found = index.search(
-        query,
-        MAX_JUDGED_PASSAGES,
-        project=project,
-        excluding=excluding,
-        by_meaning=is_question_without_request(query),
+    is_question = is_question_without_request(query)
+    of_day = is_question and index.search_by_day(
+        query, MAX_PASSAGES_OF_DAYS, project=project, excluding=excluding
     )
-    shown = select_passages(query, found, index.count_passages(project))
+    if of_day:
+        shown = leave_out_planted_passages(of_day)
+    else:
+        found = index.search(
+            query, MAX_JUDGED_PASSAGES, project=project, excluding=excluding, by_meaning=is_question
+        )
+        shown = select_passages(query, found, index.count_passages(project))
     words = forgotten.list_quotes() if shown and forgotten is not None else ()
     return tuple(each for each in shown if not _has_any(each.passage, words))
 

@@ -505,8 +505,8 @@ class SessionIndex:
             if not words and query.strip():
                 return self._find_literally(query.strip(), limit, project, left_out)
             days = find_days_of_query(query, time.time())
-            if days and (matches := self._find_of_days(*days, limit, project, left_out)):
-                return matches
+            if days and (of_days := self._list_of_days(days, limit, project, left_out)):
+                return of_days
             projects = [project] if project else self._list_projects()
         found = []
         compared = 0
@@ -573,15 +573,28 @@ class SessionIndex:
         )
         return self._read_unranked(rows, limit, left_out)
 
-    def _find_of_days(
-        self, first: date, last: date, limit: int, project: str, left_out: Collection[str]
+    def search_by_day(
+        self, query: str, limit: int, *, project: str, excluding: str
     ) -> tuple[MatchedPassage, ...]:
-        """What the user said on these days of the local calendar, by its time: of more than `limit`
-        turns the first ones of each session.
+        """What the user said on the days that a query names, as `search` returns it; empty where
+        nothing was, or the query says more.
+        """
+        days = find_days_of_query(query, time.time())
+        if days is None:
+            return ()
+        with self._translate_errors("read"):
+            left_out = self._list_entries_of(excluding) if excluding else frozenset[str]()
+            return self._list_of_days(days, limit, project, left_out)
+
+    def _list_of_days(
+        self, days: tuple[date, date], limit: int, project: str, left_out: Collection[str]
+    ) -> tuple[MatchedPassage, ...]:
+        """What the user said from the first to the last of these days of the local calendar, by its
+        time: of more than `limit` turns the first ones of each session.
         """
         start, end = (
             datetime.combine(day, datetime.min.time()).timestamp()
-            for day in (first, last + timedelta(days=1))
+            for day in (days[0], days[1] + timedelta(days=1))
         )
         rows = self._database.execute(
             "select sessions.id, line from passages join sessions on sessions.number = session "

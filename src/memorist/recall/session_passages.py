@@ -310,13 +310,15 @@ def select_passages(
         shown = _select_answers(matches, needed + ANSWER_RELEVANCE_PER_LOG * many)
     return tuple(
         each
-        for each in shown
-        if not _is_planted(each.passage)
-        and (
-            each.passage.is_typed
-            or not is_same_but_for_numbers(query, each.passage.said, MAX_SAID_CHARS)
-        )
+        for each in leave_out_planted_passages(shown)
+        if each.passage.is_typed
+        or not is_same_but_for_numbers(query, each.passage.said, MAX_SAID_CHARS)
     )
+
+
+def leave_out_planted_passages(found: Iterable[MatchedPassage]) -> tuple[MatchedPassage, ...]:
+    """The passages that do not read like an order planted for an agent."""
+    return tuple(each for each in found if not _is_planted(each.passage))
 
 
 def _is_unanswered_repetition(query: str, passage: Passage) -> bool:
