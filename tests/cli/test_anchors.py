@@ -121,6 +121,30 @@ def test_a_renamed_file_is_followed(shop: Path) -> None:
     assert check()["stale"] == []
 
 
+def test_a_file_that_was_renamed_and_edited_has_changed(shop: Path) -> None:
+    """It is known by the lines that Git recorded of it; with few of them, or where several files
+    have them, it is gone.
+    """
+    lines = [f"RATE_{at} = {at}\n" for at in range(20)]
+    (shop / "src" / "rates.py").write_text("".join(lines))
+    git("add", ".")
+    git("commit", "-qm", "b")
+    memorist("memory", "add", "The rates in rates.py are the bank's.", "--name", "rates")
+    git("mv", "src/rates.py", "src/bank_rates.py")
+    seen = []
+    for kept in (15, 8):
+        (shop / "src" / "bank_rates.py").write_text("".join([*lines[:kept], "OTHER = 1\n"]))
+        git("add", ".")
+        seen.append(check()["stale"][0])
+    (shop / "src" / "bank_rates.py").write_text("".join(lines[:15]))
+    (shop / "src" / "old_rates.py").write_text("".join(lines[:16]))
+    git("add", ".")
+    seen.append(check()["stale"][0])
+
+    assert [each["changed"] for each in seen] == [["src/rates.py (now src/bank_rates.py)"], [], []]
+    assert [each["gone"] for each in seen] == [[], ["src/rates.py"], ["src/rates.py"]]
+
+
 def test_a_file_that_git_leaves_out_here_is_not_gone(shop: Path, tmp_path: Path) -> None:
     """In a clone whose submodules were not fetched, and beyond a sparse checkout, each memory of a
     file there was reported as stale; one that is deleted in the submodule itself still is.

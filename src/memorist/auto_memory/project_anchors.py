@@ -40,6 +40,14 @@ MAX_FILE_BYTES = 2_000_000
 """Largest file that is read for its digest; a larger one is no anchor."""
 MAX_INDEX_BYTES = 20_000_000
 """Largest index of Git that is read: about 200,000 files."""
+RENAMED_SHARE = 0.5
+"""Share of the distinct lines of the longer of two files that both have, for one to be the other
+under a new name: as in Git.
+"""
+MIN_COMPARED_LINES = 5
+MAX_COMPARED_FILES = 100
+"""Files of the same ending that are compared, first those of the same name or folder. Our choice.
+"""
 SUBMODULE_MODE = 0o160000
 UNREADABLE = "?"
 """Stands for the digest of a file that is there and cannot be read, or that Git leaves out here."""
@@ -60,6 +68,8 @@ class ProjectAnchorChecker:
         """Digests by path, each with the modification time and the size that it was read at."""
         self._tracked: tuple[int, dict[str, str]] = (0, {})
         """Git's index: its modification time, and the blob of each path."""
+        self._renamed: dict[tuple[AnchoredFileOrCommand, int], str] = {}
+        """Where anchors stand that were renamed and edited, each with the index's time."""
         self._left_out: frozenset[str] = frozenset()
         """Files that a sparse checkout leaves out, and the folders of submodules."""
 
@@ -110,6 +120,8 @@ class ProjectAnchorChecker:
             elif anchor.kind == "file" and (new := self._find_moved(anchor)):
                 moved.append((anchor.name, new))
                 kept += 1
+            elif anchor.kind == "file" and (new := self._find_renamed_and_edited(anchor)):
+                changed.append(f"{anchor.name} (now {new})")
             else:
                 missing.append(anchor.name)
         return AnchorChanges(
@@ -135,6 +147,45 @@ class ProjectAnchorChecker:
             if blob.startswith(anchor.digest) and self._digest(path) == anchor.digest
         ]
         return fitting[0] if len(fitting) == 1 else ""
+
+    def _find_renamed_and_edited(self, anchor: AnchoredFileOrCommand) -> str:
+        """Where a file stands now that has most of the lines which Git recorded of this one; empty
+        where there is none, or several.
+        """
+        tracked = self._read_index()
+        key = anchor, self._tracked[0]
+        if key not in self._renamed:
+            old = self._read_recorded_lines(anchor.digest)
+            name, suffix = PurePosixPath(anchor.name), PurePosixPath(anchor.name).suffix
+            alike = [path for path in map(PurePosixPath, tracked) if path.suffix == suffix]
+            alike.sort(key=lambda path: (path.name != name.name, path.parent != name.parent))
+            fitting = [
+                str(path)
+                for path in (alike[:MAX_COMPARED_FILES] if old else ())
+                if self._has_most_lines(str(path), old)
+            ]
+            self._renamed[key] = fitting[0] if len(fitting) == 1 else ""
+        return self._renamed[key]
+
+    def _has_most_lines(self, path: str, old: frozenset[bytes]) -> bool:
+        try:
+            new = _distinct_lines(read_regular_file((self._root or Path()) / path))
+        except (OSError, ValueError):
+            return False
+        return len(new & old) >= RENAMED_SHARE * max(len(new), len(old))
+
+    def _read_recorded_lines(self, digest: str) -> frozenset[bytes]:
+        """The lines of the file of this digest in Git's objects; empty where it was not committed,
+        or has too few to be known again.
+        """
+        try:
+            with repo.Repo(str(self._root)) as repository:
+                found = [*repository.object_store.iter_prefix(digest.encode())]
+                blob = repository.object_store[found[0]] if len(found) == 1 else None
+                lines = _distinct_lines(blob.as_raw_string()) if blob is not None else frozenset()
+        except _index_errors():
+            return frozenset()
+        return lines if len(lines) >= MIN_COMPARED_LINES else frozenset()
 
     def _digest(self, path: str) -> str:
         """The digest of a file as Git counts it; empty for none."""
@@ -226,6 +277,10 @@ def _list_left_out(index: Index) -> frozenset[str]:
         or stat.S_ISDIR(mode)
         or getattr(entry, "skip_worktree", False)
     )
+
+
+def _distinct_lines(data: bytes) -> frozenset[bytes]:
+    return frozenset(filter(None, map(bytes.strip, data[:MAX_FILE_BYTES].split(b"\n"))))
 
 
 def _digest_blob(data: bytes) -> str:
