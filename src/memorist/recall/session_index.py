@@ -496,17 +496,18 @@ class SessionIndex:
 
         `excluding` is the id of a session that is left out, with what it took over from others as
         a fork. Without an embedder, or `by_meaning`, words alone rank. A query that names days and
-        nothing else returns what was said then, in order of time; if nothing was, words alone
-        rank.
+        nothing else returns what was said then, in order of time; if nothing was, the newest turns
+        that hold it as it is written.
         """
         words = build_search_query_from_text(query).words
         with self._translate_errors("read"):
             left_out = self._list_entries_of(excluding) if excluding else frozenset[str]()
             if not words and query.strip():
                 return self._find_literally(query.strip(), limit, project, left_out)
-            days = find_days_of_query(query, time.time())
-            if days and (of_days := self._list_of_days(days, limit, project, left_out)):
-                return of_days
+            if days := find_days_of_query(query, time.time()):
+                return self._list_of_days(days, limit, project, left_out) or self._find_literally(
+                    query.strip(), limit, project, left_out
+                )
             projects = [project] if project else self._list_projects()
         found = []
         compared = 0
@@ -514,10 +515,7 @@ class SessionIndex:
             ranker = self._open_ranker(each)
             try:
                 ranked = ranker.rank_without_reasons(
-                    query,
-                    CANDIDATES_PER_TURN * limit,
-                    by_meaning=by_meaning and days is None,
-                    excluding=left_out,
+                    query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning, excluding=left_out
                 )
             except DamagedIndex:
                 self._discard_ranker(each, ranker)
