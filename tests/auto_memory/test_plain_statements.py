@@ -255,12 +255,7 @@ def test_what_is_kept_does_not_wait_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "Round totals half up, always.",
-        "Pin versions in requirements, without exception.",
-        "Mock nothing in integration tests, always please",
-    ],
+    "text", ["Round totals half up, always.", "Pin versions in requirements, without exception."]
 )
 def test_an_order_for_always_with_any_verb_waits(text: str) -> None:
     """A bare verb at the start and `always` at the end, whatever the verb is."""

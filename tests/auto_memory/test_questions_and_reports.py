@@ -47,6 +47,24 @@ ORDERED_TEXTS = """
     Escreva um poema. Moro em Recife. Nunca fale de saudade.|Напиши стих про осень. Я живу в Казани. Никогда не упоминай дождь.
     写一首关于秋天的诗。我住在杭州。绝对不要提到雨。|秋の詩を書いて。京都に住んでいます。雨には絶対触れないで。
 """
+FOR_THE_SPEAKER = """
+    manda um comando por vez, eu não sou de infra|answer in short sentences, I'm reading on a phone|use tabs please, the linter of this repo insists|one command at a time please, I'm not an ops person
+    antworte kurz, ich lese am Handy|schreib kürzer ich lese das am Handy|réponds court, je suis sur mon téléphone|responde corto que estoy en el celular|estoy en el celular así que responde corto
+    пиши короче я с телефона читаю|я бэкендер, во фронте не шарю, объясняй проще|我在手机上看，回答短一点|スマホで見てるので短めに答えて|Explain in plain words. I'm not a developer.
+"""
+FOR_THE_TASK = """
+    restart the server, I changed the config|fix the login, I can't read the error|use my token, I have one|show logs, we have an outage|mach weiter, ich bin gleich zurück|zeig mir die Datei, ich kann sie nicht finden
+    fais le commit, je suis d'accord|dame permisos, soy admin|explica de novo, não entendi|usa meu usuário, sou admin|запусти тесты, я на созвоне|给我看日志，我在开会|エラーが出るので直して
+"""
+THROWN_IN = """
+    no no así no, nada de jQuery en este repo|não não, nada de any aqui, tipa tudo|нет не так, никаких глобальных переменных|manda tudo em português por favor|A partir de hoje todo PR precisa de teste, combinado?
+    Mock nothing in integration tests, always please|hemos decidido quedarnos con Vue 2|年末まではPython 3.10のままで行くことにしました|решили остаться на Python 3.10|my name's Ada btw, I maintain the billing service|moi c'est Camille, je fais le back|佐藤です、インフラ担当してます
+    я левша и работаю на маке|документация лежит в Confluence|лучше спроси лишний раз чем сломай|доделай форму и учти что у нас все суммы в копейках|Los mensajes de error para el usuario, siempre en catalán.|迷ったら推測しないで聞いて
+"""
+NOT_THROWN_IN = """
+    no no wait|nein, das ist falsch|não, tá errado|thanks, merge it please|decidimos parar por hoje|мы решили проблему|on a décidé de garder ce bouton|my name's wrong in the footer|moi c'est bon
+    担当者の名前を表示して|я готов, продолжай|прод лежит с утра|лучше сейчас чем потом|fix the header and note all tests fail|終わったら教えて
+"""
 
 
 def _split(listed: str) -> list[str]:
@@ -94,6 +112,18 @@ def test_what_belongs_to_an_ordered_text_is_no_statement() -> None:
     assert _read("Write a poem. From now on answer in French.") == "kept"
     assert _read("Write a poem. In this project we use pnpm.") == "kept"
     assert _read("Write a poem about rain.\nI live in Paris.") == "waits"
+
+
+def test_what_explains_an_order_by_the_person_is_for_later() -> None:
+    """Who gives the order and what the project is last longer than the task, in eight languages."""
+    assert _list_noticed(FOR_THE_SPEAKER) == _split(FOR_THE_SPEAKER)
+    assert _list_noticed(FOR_THE_TASK) == []
+
+
+def test_what_is_thrown_in_is_noticed_whatever_is_polite_around_it() -> None:
+    """A refusal in front, a courtesy or a question for assent behind; decisions, and who somebody is."""
+    assert _list_noticed(THROWN_IN) == _split(THROWN_IN)
+    assert _list_noticed(NOT_THROWN_IN) == []
 
 
 TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nValueError: x\n'

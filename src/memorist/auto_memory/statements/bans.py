@@ -14,7 +14,12 @@ from typing import Literal
 from memorist.auto_memory.statements.composite_message import GENERAL
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
-from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB, find_lead_in_end
+from memorist.auto_memory.statements.statement_patterns import (
+    NEGATION,
+    REFUSAL,
+    VERB,
+    find_lead_in_end,
+)
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import count_cjk_letters
@@ -29,8 +34,8 @@ EARLY_WORDS, EARLY_CHARS = 3, 12
 """How much of an order is its beginning, where it says that it is for always."""
 
 _REFUSAL = lazy_pattern(
-    rf"(?:(?:no|nope|nah|nein|non|não|нет|stop|wait|hey)(?:\s*[,.!:;–—-]+\s*|\s+(?=(?:{NEGATION}|never|please)\b))|(?:please|bitte|por favor|пожалуйста|stp|svp|s['’]il (?:te|vous) pla[iî]t)[\s,]+"
-    r"|(?:不行?|不对|いや|いいえ|아니(?:요|야)?|请)[\s，。,.!、]+)+",
+    rf"(?:{REFUSAL}|(?:stop|wait|hey)\s*[,.!:;–—-]+\s*|(?:no|nope|nah|stop|wait|hey)\s+(?=(?:{NEGATION}|never|please)\b)|(?:please|bitte|por favor|пожалуйста|stp|svp|s['’]il (?:te|vous) pla[iî]t)[\s,]+"
+    r"|(?:不|请)[\s，。,.!、]+)+",
     re.IGNORECASE,
 )
 _LACKED = (
@@ -93,7 +98,8 @@ _MOMENT = lazy_pattern(
 )
 """Bound to the moment."""
 _ONE_THING = lazy_pattern(
-    r"\b(?:(?:this|that) (?!(?:repo|project|codebase|code ?base|monorepo|team|company|way|kind)\b)\w+|hier|diese[mnrs]?|ici|cette?|aquí|est[ea]|es[ea]|aqui|ess[ea]|ness[ea]|nest[ea]|здесь|тут|эт(?:от|у|ой|ом|ого|и|их))\b|这[个里次段行]|那个|この|ここ|その|[이그] |여기",
+    r"\b(?:(?:this|that)(?= \w)|(?:hier|ici|aquí|aqui|здесь|тут)\b(?!\W*$|\s*[,;])|diese[mnrs]?|cette?|est[ea]|es[ea]|ess[ea]|ness[ea]|nest[ea]|эт(?:от|у|ой|ом|ого|и|их))\b(?! (?:repo\w*|pro(?:[jy]e[ck]t|jet)\w*|code\w*|código|monorepo|team|equip[eo]|équipe|company|way|kind|проект\w*|репо\w*|код\w*)\b)"
+    r"|这[个里次段行](?!项目|仓库)|那个|この(?!プロジェクト|リポジトリ)|ここ|その|[이그] |여기",
     re.IGNORECASE,
 )
 """Names one thing in sight, as a task does."""

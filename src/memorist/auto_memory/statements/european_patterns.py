@@ -42,11 +42,11 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>{_FROM_NOW}[\s,，、:]*(?:(?:please|bitte|only|just|nur|noch|solo|sólo|só|seulement|только)\s+|只|都|用)*{_CHOSEN}(?:[ ,](?:please|bitte
         |por favor|пожалуйста))?[\s.!。]*$|(?:(?:use|please|only|nur|bitte|usa|utilise)\s+)*{_CHOSEN}[\s,]+(?:(?:please|bitte|always|immer|toujours
         |siempre|sempre)[\s,]*)*{_FROM_NOW}[\s.!。]*$)
-    rule: (?:bitte,? )?(?:ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig)(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!ist\b|sind\b|war\b|hat\b
+    rule: (?:bitte,? )?(?:ab (?:jetzt|sofort|heute)|von nun an|in zukunft|zukünftig|künftig)(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!ist\b|sind\b|war\b|hat\b
         |läuft\b).{{8,}})
-    rule: (?:(?:stp|svp),? )?(?:dorénavant|désormais|à partir de maintenant|à l['’]avenir)(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!le\b|la\b|les\b|il\b
+    rule: (?:(?:stp|svp),? )?(?:dorénavant|désormais|à partir (?:de maintenant|d['’]aujourd['’]hui)|à l['’]avenir)(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!le\b|la\b|les\b|il\b
         |ça\b|c['’]est\b).{{8,}})
-    rule: (?:de ahora en adelante|a partir de ahora|en el futuro|en adelante)(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!el\b|la\b|los\b|las\b|es\b).{{8,}})
+    rule: (?:de (?:ahora|hoy) en adelante|a partir de (?:ahora|hoy|ya)|en el futuro|en adelante)(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!el\b|la\b|los\b|las\b|es\b).{{8,}})
     rule: (?:今後は|これからは|以後は|次からは)、?(?P<text>.{{4,}}(?:ください|下さい|して|しないで|使って|書いて|こと)[。！!]*$)
     rule: (?P<text>(?:bitte )?(?:immer|nie(?:mals)?|grundsätzlich|ausschließlich|keine?n?) (?:\w+ ){{1,8}}?(?:verwenden|benutzen|nutzen|nehmen
         |schreiben|hinzufügen|committen|pushen|löschen|ändern|fragen|antworten|einbauen|machen|testen|ausführen|mocken)\b.*)
@@ -55,6 +55,12 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: .*\b(?:diese[rsnm]?|hier|jetzt|gerade|heute|noch nicht|erstmal)\b
     rule: (?P<text>(?:wir|ich) (?:verwenden?|benutzen?|nutzen?|bevorzugen?|hassen?|vermeiden?) (?!(?:das|dies\w*|es|den|die|gerade|hier|jetzt)\b).+)
       unless: .*\b(?:gerade|heute|jetzt|hier)\b
+    # What was decided, as in English and Chinese.
+    rule beyond tasks: (?P<text>wir (?:haben|sind) (?:uns )?(?:[^?,]{{1,60}} )?(?:entschieden|geeinigt|beschlossen|übereingekommen|festgelegt)\b.*
+        |(?:on a|nous avons) (?:\w+ )?(?:décidé|convenu|choisi|acté) (?:de |d['’]|que |qu['’]).+|(?:hemos (?:\w+ )?(?:decidido|acordado
+        |quedado en)|decidimos|acordamos|optamos por|combinamos|(?:a gente )(?:decidiu|combinou)|ficou (?:decidido|combinado)) \w.+
+        |(?:мы )?(?:\w+ )?(?:решили|договорились)(?!ся) .{{5,}}|.{{2,60}}(?:こと|方針)に(?:し(?:まし)?た|決め(?:まし)?た|決まり(?:まし)?た|なりました)[。！!]*$)
+      unless: .*\b(?:jetzt|heute|diese\w*|maintenant|aujourd\w*|ce(?:tte|t|s)?|ahora|hoy|est[ea]|agora|hoje|ess[ea]|сейчас|сегодня|эт\w+|проблему|ошибку|баг)\b|.*(?:今回|この|その)
     rule: (?P<text>(?:wir|ich) (?:sind|bin|haben|habe) (?:\w+ )?von .{{2,40}} (?:auf|zu) .{{2,40}} (?:umgestiegen|gewechselt|migriert|umgestellt).*)
     rule: (?P<text>(?:s['’]il (?:te|vous) pla[iî]t,? )?(?:utilise[sz]?|emploie|écri[st]|écrivez|réponds|répondez|parle|ajoute[sz]?|mets|supprime
         |demande) .*\b(?:toujours|jamais|plutôt que|au lieu d|et (?:non|pas)|en (?:français|anglais))\b.*)
@@ -74,11 +80,11 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:prefiero|odio|prefiro|eu prefiro|odeio|usamos|(?:ya )?no usamos|não usamos(?: mais)?|(?:nos )?pasamos de|cambiamos de
         |migramos de|mudamos de) (?!(?:est[ea]|es[ea]|l[ao] (?:primer|segund)|a primeira|o primeiro|aquí)\w*\b).+)
     rule: (?P<text>(?:por favor,? )?sempre (?:use|utilize|escreva|responda|rode|execute|teste|pergunte|adicione|inclua|mantenha) .+)
-    rule: (?P<text>(?:a partir de agora|de agora em diante|daqui (?:pra|para a) frente),? .{{6,}})
+    rule: (?P<text>(?:a partir de (?:agora|hoje)|de (?:agora|hoje) em diante|daqui (?:pra|para a) frente),? .{{6,}})
     remember: (?:por favor,? )?(?:lembre-se|lembra|lembre|não (?:se )?esqueça)(?: de)?(?: que |\s*[:,]\s*)(?P<text>.{{5,}})
     remember: (?:пожалуйста,? )?(?:запомни(?:те)?|помни(?:те)?|не забудь(?:те)?|не забывай(?:те)?)(?: (?:навсегда|на будущее
         |пожалуйста))?(?:,? что |\s*[:,–—-]\s*)(?P<text>.{{5,}})
-    rule: (?:с этого момента|отныне|впредь|в будущем|теперь всегда),? (?P<text>.{{6,}})
+    rule: (?:с (?:этого момента|сегодняшнего дня)|отныне|впредь|в будущем|теперь всегда),? (?P<text>.{{6,}})
     rule: (?P<text>(?:пожалуйста,? )?(?:всегда|никогда(?: не)?) (?!(?:есть|очень|часть|опять|вновь|теперь|очередь|память|день)\b)\w+(?:й|и|[вднрт]ь|[^еиё\W]шь|жь|те(?:сь)?)\b.*)
       unless: .*(?:возвращает|падает|здесь|тут)
     rule: (?P<text>(?:пожалуйста,? )?(?:не )?(?:используй|пиши|отвечай|добавляй|удаляй|коммить|пушь|меняй|трогай|мокай)(?:те)? .*(?:\b(?:всегда

@@ -17,7 +17,12 @@ from memorist.auto_memory.statements.statement_filters import (
     is_question_or_supposition,
     is_reported_speech,
 )
-from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON, VERB, find_lead_in_end
+from memorist.auto_memory.statements.statement_patterns import (
+    FROM_NOW_ON,
+    REFUSAL,
+    VERB,
+    find_lead_in_end,
+)
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import WIDE_LETTERS, count_cjk_letters
@@ -136,6 +141,7 @@ _ROMANCE_CHANGE = (
 _RUSSIAN = (
     r"(?:(?:наш\w*|мо[йяёеи]|все) (?:[\w./+-]+ ){1,4}?(?:—|–|-|это|работа\w+|использу\w+|наход\w+|леж\w+|называ\w+|крут\w+|жив\w+|стоит|стоят|хран\w+|"
     r"развёрнут\w*|развернут\w*|проход\w+|выход\w+)"
+    r"|(?:документаци\w+|доки|тикеты|задачи|логи|метрики|прод\w*|стейджинг|сервер\w*|база|деплой|бэкенд|фронт\w*|релизы?|вики|бэкапы?)(?: [\w./+-]+){0,2}? (?:(?:наход\w+|леж[аи]т|жив[её]т|живут|сто[ия]т|хран\w+|крут\w+|развёрнут\w*|развернут\w*)(?= (?:в|на|у|по)\b)|работает на|проход\w+|выход\w+)"
     r"|наш\w* [\w-]+:? (?=https?://|\S*\.\w{2,}/|\d)|у нас(?: \w+)?|мы (?:используем|работаем|деплоим|делаем|занимаемся|храним|пишем|сидим|живём|разворачиваем|выпускаем|релизим|тестируем)|я (?:использую|пишу|работаю))"
     r"(?P<said>\b.+|\s.+)"
 )
@@ -175,8 +181,7 @@ _AT_HAND = OpeningPattern(_ENGLISH_DEFINITE)
 _CYRILLIC_FORMS = (OpeningPattern(_RUSSIAN), OpeningPattern(_RUSSIAN_CHANGE))
 _WIDE_FORMS = (OpeningPattern(_CHINESE), OpeningPattern(_JAPANESE), OpeningPattern(_KOREAN))
 _REFUSAL = lazy_pattern(
-    r"(?:(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*)?"
-    r"(?:(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+|(?:not|nicht|pas|no|não|не) (?:with|in|on|via|using|mit|auf|avec|sur|con|en|com|em|с|на) [\w./@-]+(?: [\w./@-]+)?\s*[,:–—])\s*",
+    rf"(?:{REFUSAL})?(?:{REFUSAL}|不[,，]|(?:not|nicht|pas|no|não|не) (?:with|in|on|via|using|mit|auf|avec|sur|con|en|com|em|с|на) [\w./@-]+(?: [\w./@-]+)?\s*[,:–—])\s*",
     re.IGNORECASE,
 )
 """Begins a correction."""

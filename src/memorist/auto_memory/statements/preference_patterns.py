@@ -87,7 +87,8 @@ PREFERENCES: tuple[StatementPattern, ...] = parse_statement_patterns(
         |(?:нам|мне) (?:всё равно|все равно|плевать) на .{{3,}}|(?:我们?|咱们)(?:不管|不在乎|不关心).{{2,}}|.{{2,30}}我们?(?:不管|不在乎)[。]*$
         |.{{2,30}}は(?:気にしなくて(?:も)?いい|どうでもいい)(?:です)?[。]*$)
       unless: {_ONE_TIME_ELSEWHERE}
-    rule: (?P<text>(?:i|we)(?:['’]d| would)(?: much)? rather (?:have |see |get |use )?(?!(?:this|that|it|these|those)\b).{{3,80}} than .{{3,}}|(?:mir
+    rule: (?P<text>(?:(?:уж )?лучше|lieber|rather|mieux vaut|plutôt|mejor|(?:é )?melhor) [^?]{{3,60}},? (?:чем|als|than|que|do que) (?!antes\b|avant\b|vorher\b
+        |раньше\b)[^?]{{3,}}|(?:i|we)(?:['’]d| would)(?: much)? rather (?:have |see |get |use )?(?!(?:this|that|it|these|those)\b).{{3,80}} than .{{3,}}|(?:mir
         |uns) ist .{{3,60}} lieber\b.*|je préfère .{{3,80}} (?:à|plutôt|que) .{{3,}}|prefiero .{{3,80}} (?:a|antes que|en vez de) .{{3,}}
         |prefiro .{{3,80}} (?:a|do que|em vez de) .{{3,}}|(?:мне|нам) (?:лучше|важнее) .{{3,80}}, чем .{{3,}}|我?(?:宁愿|宁可).{{3,}}
         |.{{2,40}}より.{{1,40}}(?:ほう|方)がいい(?:です)?[。]*$)

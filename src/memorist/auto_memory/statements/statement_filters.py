@@ -25,7 +25,7 @@ _QUESTION = lazy_pattern(
 )
 _TAG = lazy_pattern(
     r"[\s,，]*(?:\b(?:ok|okay|k|please|pls|bitte|vale|d['’]accord|ок|ладно|хорошо|remember|got it|understood|verstanden|compris|"
-    r"entendido|понятно|понял[аи]?)|알았지|알겠지|알겠어|오케이|好吗|好不好|懂吗|明白吗|ね|(?:分|わ)かった)\s*[?？]+\s*$",
+    r"entendido|combinado|fechado|beleza|blz|tá(?: bom)?|klar|abgemacht|de acuerdo|понятно|понял[аи]?|договорились|лады)|알았지|알겠지|알겠어|오케이|好吗|好不好|懂吗|明白吗|ね|(?:分|わ)かった)\s*[?？]+\s*$",
     re.IGNORECASE,
 )
 """Asks for assent behind an order ("…, ok?"), which makes it no question."""
@@ -41,7 +41,7 @@ _POLITE_REQUEST = lazy_pattern(
     re.IGNORECASE,
 )
 _REPORTED_SPEECH = PrefilteredPattern(
-    r"""(?<!['’])\b(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
+    r"""(?<!['’])\b(?!(?:repo|project|linter|formatter|compiler|hook|ci)\sinsists?\b)(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
     |always|never|can|cannot|can['’]?t|could|would|must|should|and|also|ensure|appropriate|possible|necessary|needed|helpful)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
     |suggests?|suggested|insists?|argues?|states(?=\sthat\b|:|,)|stated)\b
     |\baccording\ to\b(?!(?:\s[\w-]+){0,3}\s(?:conventions?|guidelines?|standards?|styles?|rules?|requirements?|needs)\b)|\b(?:he|she|they)\s(?:want|wants|wanted

@@ -59,6 +59,7 @@ from memorist.auto_memory.statements.statement_pattern_index import StatementPat
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
     PROJECT_NOUN,
+    REFUSAL,
     SENTENCE_CACHE_SIZE,
     VERB,
     StatementAct,
@@ -154,12 +155,7 @@ _MEMORY_LINE = lazy_pattern(
 """A line for the memory as Claude Code had it; no reference to a file, a symbol or a tool as VS Code
 writes it.
 """
-_REFUSAL = lazy_pattern(
-    r"(?:(?:no|nope|nah)(?:[\s,]+wait)?|wait,? no|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
-    r".{1,30})|incorrect|nein|nee|non|não|нет|不对|错了"
-    r"|不是|不行)\s*[,.!:;–—，。！：-]+\s*",
-    re.IGNORECASE,
-)
+_REFUSAL = lazy_pattern(REFUSAL, re.IGNORECASE)
 _REMEMBER_THAT = lazy_pattern(
     r"(?:please |also |and |you )*(?:remember|keep in mind|don['’]?t forget|note|memori[sz]e) "
     r"(?:that|this|it)(?: please"
@@ -530,8 +526,27 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
 def match_first_statement_pattern(
     sayings: StatementPatternIndex, sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
-    """Return the first pattern that matches at `start` and is not filtered out."""
-    masked = sentence.masked[start:]
+    """Return the first pattern that matches at `start` and is not filtered out, with or without what
+    is only polite at the end.
+    """
+    whole = sentence.masked[start:]
+    tail = _POLITE_END.search(whole)
+    return _match_first(sayings, sentence, start, len(whole)) or (
+        _match_first(sayings, sentence, start, tail.start()) if tail and tail.start() else None
+    )
+
+
+_POLITE_END = lazy_pattern(
+    r"(?:[\s,]*(?:\b(?:please|pls|plz|thanks|thank you|thx|bitte|danke|stp|svp|s['’]il (?:te|vous) pla[iî]t|merci|por favor|porfa(?:vor)?|gracias|obrigad[oa]|valeu|пожалуйста|спасибо|btw|fyi)\b|[🙏😅🙂😊🙄😡👍❤]\ufe0f?))+[\s.!]*\Z",
+    re.IGNORECASE,
+)
+"""What is only polite, or a sign of mood, at the end of a sentence."""
+
+
+def _match_first(
+    sayings: StatementPatternIndex, sentence: ProseSentence, start: int, length: int
+) -> tuple[StatementAct, str, str] | None:
+    masked = sentence.masked[start : start + length]
     for each in sayings.select_patterns(masked):
         match = each.match(masked)
         if match is None or not each.can_follow_sentence(sentence.before or sentence.masked):

@@ -177,6 +177,13 @@ CONDITION = (
 )
 """A condition of what the person will ask for, and what then holds: "when I ask for recipes, …"."""
 
+_REFUSED_WAY = r"(?:not (?:like )?(?:that|this)|nicht so|so nicht|pas (?:comme )?ça|así no|asi no|eso no|assim n[ãa]o|isso n[ãa]o|не так|не то)"
+REFUSAL = (
+    rf"(?:(?:(?:no|nope|nah|nein|nee|non|n[ãa]o|нет|не)(?:[\s,]+(?:no|nein|non|n[ãa]o|нет|wait))*(?:[\s,]+{_REFUSED_WAY})?|{_REFUSED_WAY}|wait,? no|wrong|not quite|that['’]?s (?:wrong|not right|"
+    r"incorrect|outdated|not how .{1,30})|incorrect|不是)\s*[,.!:;–—，。！、：-]+\s*|(?:(?:不对|错了|不行|違う|違います|いや|いいえ|아니(?:요|야)?)[\s,.!:;–—，。！、：-]*)+(?<=[\s,.!:;–—，。！、：-]))"
+)
+"""Begins a correction: "no, not like that, …", "no no así no, …", 不对不对，…."""
+
 PROJECT_NOUN = (
     r"(?:repo|repos|repository|repositories|project|projects|codebase|code base|monorepo|team|"
     r"company|org|organisation"

@@ -64,12 +64,12 @@ _SELF = OpeningPattern(
     i(?:['’]m|\ am)\ (?:(?:an?|the)\ (?:[\w+#./-]+\ ){{0,4}}(?:developer|dev|engineer|programmer|lead|architect|designer|manager|scientist|analyst|student
     |beginner|novice|teacher|researcher|admin\w*|sysadmin|sre|maintainer|founder|cto|ceo|writer|consultant|freelancer|intern|tester|newbie|expert)\b
     |(?:colou?r[\ -]?blind|deaf|blind|dyslexic|left[\ -]handed|vegetarian|vegan|allergic|based\ in|from|a\ native)\b|(?:new\ to|not\ familiar\ with)\ \w+[.!]?$)
-    |my\ (?:name|pronouns|time\ ?zone|native\ language|first\ language|mother\ tongue|job|role|profession|shell|editor|os|operating\ system|keyboard
+    |my\ name['’]s\ (?-i:[A-Z])|moi,?\ (?:c['’]est\ (?-i:[A-ZÉÈÀ])|je\ (?:suis|fais|travaille)\b)|my\ (?:name|pronouns|time\ ?zone|native\ language|first\ language|mother\ tongue|job|role|profession|shell|editor|os|operating\ system|keyboard
     \ layout)\ (?:is|are)\ (?!not\b|\w+ing\b|broken|stuck|down|slow|in\b)|i\ (?:live\ in|work\ (?:as|from\ home)|(?:don['’]t\ )?speak\ {_LANGUAGE}|have\ (?:adhd|dyslexia|(?:\w+\ ){{1,3}}years\ of))\b
     |i\ (?:always\ |only\ |mostly\ |usually\ )?(?:use|work\ (?:in|on|with))\ (?:the\ )?{OWN_TOOL}(?:\ shell|\ as\ my\ (?:shell|editor))?\b
     |ich\ (?:bin|heiße|wohne|arbeite\ als|spreche)\b|mein\ name\ ist\b|je\ (?:suis|m['’]appelle|parle|travaille\ comme)\b|(?:yo\ )?soy\b|me\ llamo\b|vivo\ en\b
-    |(?:eu\ )?sou\b|me\ chamo\b|moro\ em\b|меня\ зовут|я\ (?:—\ )?(?:разработчик|программист|инженер|работаю|живу|использую)|我(?:是(?:一?名|一?个)?.{{1,14}}(?:工程师
-    |开发者?|程序员|负责人|学生|设计师|经理|新手)|叫|住在|的名字)|(?:私は|僕は|俺は).{{1,16}}(?:エンジニア|開発者|プログラマ|学生|担当|デザイナー)
+    |(?:eu\ )?sou\b|me\ chamo\b|moro\ em\b|меня\ зовут|я\ (?:—\ )?(?:работаю|живу|использую|(?!(?:бы|же|уже|тоже|также|так|просто|ещё|еще|только|сам[аи]?|один|одна|опять|снова|потом|сейчас|сегодня|вчера|завтра|готова?|рада?|прав|права|против|дома|здесь|всегда|никогда|вообще|даже|лично|имею|думаю|первый)\b)[а-яё-]{{4,}}(?<![ую])(?<!л)(?<!л[аи])(?<!лся)(?<!сь)(?<!шь)(?<!ен)(?<!ена)(?<!но)(?=,|\ (?:и|а|но|на|по|из)\ |[.!]*$))|我(?:是(?:一?名|一?个)?.{{1,14}}(?:工程师
+    |开发者?|程序员|负责人|学生|设计师|经理|新手)|叫|住在|的名字)|(?:私は|僕は|俺は).{{1,16}}(?:エンジニア|開発者|プログラマ|学生|担当|デザイナー)|[^。]{{1,24}}を?担当(?:です|して(?:い|お)?(?:る|ます|り))
     |(?:저는|나는|난|전)\ .{{0,20}}(?:개발자|엔지니어|디자이너|기획자|학생|리드|팀장|매니저)(?:입니다|이에요|예요|야|이야|다)
     )"""
 )

@@ -277,6 +277,12 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:à la fin|au début) de (?:chaque|toute) (?:session|tâche|réponse|conversation|journée),? .{3,})
     correction: (?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)
     rule: (?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)
+    # What holds for all of a kind, and what is to be kept in mind behind a task.
+    rule: (?P<text>(?!(?:es|das|il|ça|elle|eso|isso|ele|ela|это|он|она)\b)[^,?:]{3,60}, (?:siempre|sempre|toujours|immer|всегда|nur noch) (?:en|em|auf|in|на|mit|avec|con|com|sans|sin|sem|ohne|без) [\w-]+(?: [\w-]+){0,2}[.!]*$)
+      unless: .*\b(?:est|ist|sind|está|es|fica|reste|bleibt|sont|son|são|hängt|läuft|tourne|bloqu\w+|échou\w+|plante\w*|fall[aeo]\w*|falh\w+|пада\w+)\b
+    rule: [^?]{3,120}?(?:[,;.–—] ?(?:(?:and|und|et|y|e|и|а) )?|\b(?:and|und|et|y|e|и) )(?:keep in mind|note|mind|beachte|denk (?:dran|daran)|n['’]oublie pas|sache|ten en cuenta|ojo|recuerda|lembr[ae]|não esque[cç][ae]|учти|имей в виду|помни|не забудь),?
+        [ ](?:(?:that|dass|que|qu['’]|что) )?(?P<text>(?:we|our|wir|unser\w*|bei uns|on|nous|nos|chez nous|usamos|tenemos|nuestr\w+|temos|noss\w+|a gente|у нас|мы|наш\w*)\b.{4,})
+      unless: .*\b(?:fail\w*|broken|down|error\w*|wait\w*|need to|have to|warte\w*|müssen|attend\w*|espera\w*|падает|ждём|ждем)\b
     # An order with "always" or "never" behind its verb, whatever the verb.
     rule: (?P<text>(?:bitte )?(?!(?:ich|habe|hatte|hätte|wäre|wurde|werde|würde|sollte|könnte|konnte|wollte|finde|sehe|bekomme|kriege|leider|heute
         |danke|alle|eine|diese|keine|welche)\b)[a-zäöüß]{3,}e (?:immer|nie(?:mals)?) (?!(?:noch|wieder|mehr|gleich)\b)\w.+)

@@ -26,6 +26,7 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import is_deletion_or_postponing_task
 from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
+from memorist.auto_memory.statements.orders_for_the_speaker import is_order_for_speaker
 from memorist.auto_memory.statements.plain_facts import classify_plain_fact
 from memorist.auto_memory.statements.questioned_orders import asks_to_stop, find_order_in_question
 from memorist.auto_memory.statements.statement_filters import (
@@ -292,6 +293,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         or _is_rule_alone(sentence)
         or _may_be_others(sentence, typed)
         or any(map(_asks_for_lasting_order, (masked, sentence.masked)))
+        or is_order_for_speaker(sentence)
     ):
         return True
     is_read_by_score = (
@@ -360,6 +362,10 @@ def _is_rule_alone(entry: ProseSentence) -> bool:
     return statement is not None and statement[0] != "forget"
 
 
+_MAKES_PROGRAM = lazy_pattern(r"(?:make|let|have|get|ensure)\b", re.IGNORECASE)
+"""Orders what a program is to do: "make it never crash"."""
+
+
 def _asks_for_lasting_order(masked: str) -> bool:
     """Whether a polite question asks for what would last if it were ordered: a ban, an order for
     always, or an end of something.
@@ -371,7 +377,7 @@ def _asks_for_lasting_order(masked: str) -> bool:
     statement = find_statement_in_sentence(plain)
     return (
         asks_to_stop(order)
-        or begins_with_general_word(order)
+        or (begins_with_general_word(order) and not _MAKES_PROGRAM.match(order))
         or classify_ban(plain) is not None
         or (statement is not None and statement[0] != "forget")
         or (
