@@ -129,10 +129,6 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = parse_statement_patterns(
         |sollten|dürfen|darf)\b.{3,}|frag\w* (?:nur|immer|erst)\b.{3,}|\S+ nur,? (?:wenn|nach|auf)\b.{3,}|arbeite \w+.{0,60}\bohne\b.{3,})
       unless: .*\b(?:diese[mnrs]?|hier|jetzt|noch)\b
     # Spanish, Portuguese, French
-    rule: (?P<text>(?:(?:no |não |ne pas )|(?=(?:evitar|éviter|respec)|.*\b(?:siempre|sempre|toujours|todos|todas|tous|toutes|en español|em português
-        |en français)\b))(?:usar|utilizar|escribir|redactar|mantener|generar|incluir|evitar|escrever|manter|gerar|utiliser|écrire|rédiger|garder
-        |éviter|respecter|inclure)\s.{4,})
-      unless: .*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b
     rule: (?P<text>(?:antes de|después de|al|cuando|si|depois de|ao|quando|se|avant de?|après|quand|lorsque) [^?]{3,90}?(?:[, ](?:siempre|nunca|sempre
         |toujours|jamais)|, ?(?:usa|use|utili[zc]\w+|responde\w*|redáct\w+|utilise|réponds|pregunta|pergunte|demande|verific\w+|execut\w+|ejecuta
         |lance))\b.*)

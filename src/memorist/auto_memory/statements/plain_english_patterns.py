@@ -77,9 +77,6 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule beyond tasks: (?P<text>{SOFTENERS}{_NO} {USE} {_THING_HERE}\s*[,;:–—-]+ ?(?:but |and |please |we |just |only |always )*(?:use|using|prefer
         |this|our|switch|run) .+)
       unless: {ONE_PLACE}
-    rule beyond tasks: (?P<text>{SOFTENERS}(?:never|always|only) {USE} {THING}\s*(?:,.*)?[.!]*$)
-    rule beyond tasks: (?P<text>(?:this|our|the) {PROJECT_NOUN} (?:only |always |still |now )?(?:uses|requires|targets|follows|runs on|supports
-        |is (?:written|built) (?:in|with|on)|has to) .+)
     rule beyond tasks: (?P<text>(?:we|i)(?:['’]ve| have)? (?:just |already |recently |now )?(?:switched|migrated|moved) (?:over )?(?:from {THING} to
         |to|off|away from) {NOT_NAMED}\w.*)
     rule beyond tasks: (?P<text>(?:we|i) (?:no longer|{NEGATION}) (?:use|support|maintain|ship) {THING}(?: any ?more)?\s*(?:[,;–—-].*)?[.!]*$)
@@ -93,8 +90,6 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |avoid|keep) {NOT_NAMED}.+)
     rule beyond tasks: (?P<text>{SOFTENERS}(?:never |always )?use (?:the )?(?!the )(?:[\w-]+ ){{1,3}}{_STYLE}\b(?! (?:from|of)\b).{{0,80}})
       unless: .*\buse the (?:same|new|old|other|correct|right|proper|first|second)\b
-    rule beyond tasks: (?P<text>{SOFTENERS}(?:never|always) (?:include|show|add|provide|mention|give|cite|write|put|leave|list|state|explain|format
-        |use|end|start|begin|answer) (?:.{{0,40}}\b)?{OUTPUTS}\b.*)
     rule: (?P<text>{SOFTENERS}(?:never|always) .+\b(?:when|whenever|if|every time) (?:i|we) (?:ask|mention|request|talk|say|inquire|discuss|want
         |need)\b.*)
     rule beyond tasks: (?P<text>(?:when|whenever|if|every time) (?:i|we) (?:ask|mention|request|talk|say|inquire
@@ -115,8 +110,6 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |from)|speak (?-i:[A-Z])\w+|practice|commute|suffer from) .*)
     rule: (?P<text>i(?:['’]m| am) (?:the|an?|our) (?:[\w-]+ ){{0,3}}(?:lead|manager|owner|cto|ceo|director|head|nurse|doctor|musician|artist|parent
         |accountant|journalist)\b(?! (?:key|account|token|role)).*)
-    rule: (?P<text>{SOFTENERS}(?:always )?(?:answer|reply|respond|write|speak|talk|explain)(?: to me)?(?: only)? in (?:english|german|french|spanish
-        |chinese|japanese|portuguese|russian|italian|dutch|korean|polish|turkish|(?:british|american) english)\s*[.!]*$)
     rule: (?P<text>i(?:['’]m| am)(?: really| just| quite| very| also| more of)* (?:uncomfortable (?:with|around)|afraid of|scared of|terrified of
         |not (?:really )?into|(?:an? )?(?:\w+ )?(?:night owl|morning person|early bird|introvert|extrovert|minimalist|pescatarian|diabetic
         |colou?r-?blind|dyslexic|left-handed|deaf|pregnant|perfectionist|homebody|foodie)|on an? [\w -]{{2,30}}diet|lactose|gluten|trying to (?:cut

@@ -30,10 +30,6 @@ from memorist.auto_memory.statements.statement_patterns import (
 from memorist.auto_memory.statements.tool_choice_patterns import TOOL_CHOICES
 from memorist.auto_memory.statements.written_rule_patterns import HOUSE_RULES
 
-MANNER = (
-    r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"
-    r"|blunt|thorough|consistent)"
-)
 TIMES = (
     r"(?:committing|pushing|merging|releasing|deploying|finishing|opening|submitting|editing|"
     r"changing|writing|coding|implementing|each|every|any|you (?:commit|push|merge|edit|change|"
@@ -55,7 +51,6 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
         |beginning) of (?:each|every|any|your) (?:session|task|turn|day|week|sprint|conversation|chat|reply|answer|response|message|phase|feature
         |commit|pr|release|replie)s?\b.*)
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
-    rule: (?P<text>{SOFTENERS}(?:always|never) [a-z]{{3,}} (?!(?:it|that|this)\b).{{3,}})
     # An order whose verb is no known one ("Round totals half up, always."); what happens always has
     # a subject, or a verb in the third person or the past.
     rule: (?P<text>{ANY_ORDER}[^,?]{{3,80}}(?:, |(?<!not)(?<!like)(?<!as)(?<!than) )(?:always|without exception)(?:,? please)?\s*[.!]*$)
@@ -81,10 +76,6 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: .*\b(?:getting|seeing|done|ready|there|looking|talking|trying|going)\b
     rule: (?P<text>(?:we (?:follow|practi[cs]e|adopted|stick to|adhere to|standardi[sz]e on)|we(?:['’]re| are) an? (?:\w+ ){{0,2}}(?:shop|team|company
         |startup|monorepo|agency)|we(?:['’]ve| have) (?:stopped|quit|started|given up) (?:using|doing|with))\b.{{3,}})
-    rule: (?P<text>(?:this|the|our) (?:repo\w*|project|customer|client|product|company|codebase|app|service|api|library|package) (?:is (?:public
-        |private|internal|open[- ]source|a (?!bit\b|mess\b|lot\b)|multi-?tenant|regulated)|must (?:stay|remain|be|keep|work)|has to (?:stay|remain
-        |work)).+)
-      unless: .*\b(?:bug|broken|error|failing|down|this pr|while|loading)\b
     rule: (?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|mockups?
         |credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)
     rule: (?P<text>(?:max(?:imum)? )?(?:line length|indent(?:ation)?|tab (?:width|size)|line width|coverage|quotes|encoding|line endings?) (?:is|are
@@ -119,7 +110,6 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
     correction: (?P<text>(?:please )?{NEGATION} be (?:so|too|that|overly) (?!sure\b|fast\b|quick\b|sad\b|hard\b|surprised\b|worried\b)\w+.*)
     rule: (?P<text>{ORDER} .+ (?:before|after) {TIMES}\b.*)
     rule: (?P<text>(?:prefer|avoid|favou?r|adhere to|stick to|follow) {MOMENT}\w+.*)
-    rule: (?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{MANNER}\b.*)
     rule: (?P<text>make no assumptions\b.*)
     rule: (?P<text>(?:wait[,. ]+)?(?:let['’]?s|we should|please) (?:always |first )?(?:discuss|talk (?:about|it))\b.{{0,80}}\b(?:first|before|edit
         |code|implement)\w*.*)
@@ -189,8 +179,6 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
         |functions|explanations)\b.*)
     rule: (?P<text>.{{3,80}},? (?:so )?keep (?:it|the \w+|everything) (?:short|simple|brief|small|minimal)\b.*)
     rule: (?P<text>{CONDITION}.*)
-    correction as question: (?P<text>(?:isn['’]?t|wasn['’]?t) (?:that|this|it) .*\b(?:your own|you who|your (?:sandbox|fault|mistake|bug|job
-        |change))\b.*)
     correction as question: (?P<text>(?:should(?:n['’]?t)|would(?:n['’]?t)|do(?:n['’]?t)) (?:you
         |we) (?:always |rather |first |not )*{VERB}\b.*\b(?:before|first|always|instead|every|rather)\b.*)
     correction as question: (?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)
@@ -291,21 +279,17 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?!(?:falla|funciona|sale|aparece|queda|tarda|devuelve|pasa|hay|era|esta|ella|una|para|esa|falha|aparece|fica|demora|retorna
         |volta|cada|nada|toda|casa|quase)\b)\w{3,}[ae] (?:siempre|nunca|sempre) (?:el|la|los|las|un|una|con|antes|en|o|os|a|as|um|uma|com|em)\b.+)
     # Spanish and Portuguese
-    rule: (?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)
     correction: (?P<text>(?:por favor,? )?(?:deja|dejá|para|pare|parem?) de \w+[aei]r\b.+)
     rule: (?P<text>(?:sé|sea|seja) (?:más |mais )?(?:breve|conciso|directo|direto|objetivo)\w*.*)
     rule: (?P<text>(?:não quero|no quiero) \w+(?: \w+)?,? (?:quero|quiero|prefiro|prefiero) \w+(?: \w+)?[.!]*$)
     # Russian
     rule: (?P<text>(?:в конце|в начале|после|перед) (?:кажд(?:ой|ого|ым)) (?:сесси\w+|задач\w+|ответ\w+|коммит\w+|изменени\w+) .{3,}
         |не хочу \w+, (?:хочу|лучше) \w+[.!]*$)
-    rule: (?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)
     correction: (?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)
     rule: (?P<text>будь(?:те)? (?:более )?(?:лаконич|крат|кратк)\w*.*)
     # Chinese
     rule: (?P<text>每次(?:会话|对话|任务|回答|提交|修改)(?:结束|开始|完成|之?前|之?后)(?:时|之?后|之?前)?.{3,})
     rule: (?P<text>(?:提交|推送|合并|部署|发布|删除|修改|动手|写代码|编码)(?:代码)?(?:之前|前)(?:都|要|请|必须|一定)*先?.{2,})
-    rule: (?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})
-      unless: .*(?:这|那|现在)
     rule: (?P<text>neither \w+ nor \w+\b.{0,40})
     rule: (?P<text>(?:回答|回复|说话|解释)(?:尽量|请|要)?(?:简短|简洁|短一?点|简单).{0,20})
     # Japanese

@@ -160,15 +160,9 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
         |are (?:un|not )?sure|are asked)|the user|in doubt|unsure|uncertain|unclear|a (?:query|question|request|task)) ?[^?]{{0,80}}?, (?:always|never
         |{NEGATION}|ensure|include|ask|answer|use|add|prefer|stop)\b.{{3,}})
       unless: {_MOMENT}
-    rule: (?P<text>(?:write|keep|make|put|place|document|name|format|sort|group) (?:all |every |any |your )?(?:[\w/-]+ ){{0,3}}{_KIND} (?:in (?:englis
-        h|german|french|spanish|japanese|chinese|alphabetical|one|a single)|at the (?:very )?(?:top|end|bottom)|with (?:minimal|few|no)|as (?:short
-        |small|simple)|(?:as )?{_LIKE}|next to|separate)\b.*)
-      unless: {_ONE_TIME}
     rule: (?P<text>(?:keep|stay|be|write) (?:[\w/-]+ ){{0,3}}{_LIKE}\b(?:[ ,&].*|[.!]*$))
       unless: {_ONE_TIME}
     rule: (?P<text>(?:use|write|choose|prefer) (?:only )?{_LIKE} (?:[\w/-]+ ){{0,2}}{_KIND}\b.*)
-      unless: {_ONE_TIME}
-    rule: (?P<text>(?:[\w-]+ ){{1,3}}{_KIND} only[.!]*$)
       unless: {_ONE_TIME}
     rule: (?P<text>(?:[\w-]+ )?{_KIND} (?:(?:are|is) )?(?:required|mandatory|forbidden|prohibited|not allowed|not permitted)\b.*)
       unless: {_ONE_TIME}
