@@ -706,11 +706,14 @@ def test_why_tells_whose_words_a_memory_is_and_that_it_was_never_shown(shell: Sh
     """The words that it comes from stand first: who asks why a rule is there wants to know who said
     it. The ledger is honest about nothing.
     """
+    before = datetime.now(UTC)
     path = shell.add("Use pnpm, never npm")
+    days = {f"{at:%Y-%m-%d}" for at in (before, datetime.now(UTC))}  # two where midnight passed
 
-    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    said = shell("memory", "why", path).stdout
+    (day,) = (day for day in days if day in said)
     origin = f"written or accepted by you on {day}: “Use pnpm, never npm”"
-    assert shell("memory", "why", path).stdout == f"{path} is {origin}\nnever shown to a model\n"
+    assert said == f"{path} is {origin}\nnever shown to a model\n"
     assert shell.json("memory", "why", path) == {
         "path": path,
         "origin": origin,

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -193,6 +194,20 @@ def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxie
         each.close()
 
 
+def _read_request(connection: socket.socket) -> tuple[bytes, bytes]:
+    """Head and body of a request. Raises EOFError where the client leaves before its end."""
+    data, end = b"", -1
+    while end < 0 or len(data) < end:
+        if not (part := connection.recv(65_536)):
+            raise EOFError
+        data += part
+        if end < 0 and b"\r\n\r\n" in data:
+            head = data.partition(b"\r\n\r\n")[0]
+            length = head.lower().partition(b"content-length:")[2].partition(b"\r")[0]
+            end = len(head) + 4 + int(length or 0)
+    return head, data[len(head) + 4 :]
+
+
 @contextmanager
 def raw_provider(
     answer: Callable[[Any], None],
@@ -202,20 +217,15 @@ def raw_provider(
     """A provider that does with each connection's socket what it is told to, after it has read a
     request, whose head goes to `heads` and whose body to `bodies`.
     """
-    import socket
-
     listening = socket.create_server(("127.0.0.1", 0))
     ended = threading.Event()
 
     def one(connection: socket.socket) -> None:
         with connection:
-            data = b""
-            while b"\r\n\r\n" not in data:
-                data += connection.recv(65_536)
-            head, _, body = data.partition(b"\r\n\r\n")
-            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0] or 0)
-            while len(body) < length:
-                body += connection.recv(65_536)
+            try:
+                head, body = _read_request(connection)
+            except EOFError:
+                return
             if heads is not None:
                 heads.append(head)
             if bodies is not None:
@@ -236,7 +246,9 @@ def raw_provider(
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         ended.set()
+        listening.shutdown(socket.SHUT_RDWR)  # closing alone leaves the thread waiting in `accept`
         listening.close()
+        thread.join(30)
 
 
 def anthropic(messages: list[Any], **more: Any) -> dict[str, Any]:
