@@ -1,5 +1,5 @@
-"""What every test shares: a home of its own, no keys, no network but loopback, no timed examples (a
-busy machine is no fault), known requirement ids.
+"""What every test shares: a home of its own, no keys, no network but loopback, one time zone, no
+timed examples (a busy machine is no fault), known requirement ids.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import gc
 import os
 import socket
 import ssl
+import time
 import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -111,6 +112,10 @@ def closed_world(few_authorities: Path) -> Iterator[None]:
             ):
                 patch.delenv(name)
         patch.setenv("SSL_CERT_FILE", str(few_authorities))
+        # "Tomorrow" is that of the machine's zone, and tests write down one day.
+        patch.setenv("TZ", "UTC")
+        if hasattr(time, "tzset"):
+            time.tzset()
         # By words alone unless a test is about meaning: the model takes a second of each process.
         patch.setenv("MEMORIST_RECALL__EMBEDDINGS", "false")
         # What a machine that loses power would lose is not tested, and the disk takes long.
