@@ -66,11 +66,15 @@ def test_a_word_with_digits_that_is_said_to_be_one_is_one(line: str) -> None:
         "def f(\n    user,\n    password=word\n):", "password = prompt", "Password: ********", "password: changeme", "passwort: Passwort", '"password": "Mot de passe"', '"password": "Contraseña"', "the password is wrong",
         "the password is hashed with argon2 first", "https://user:pass@example.com", "postgres://postgres:postgres@db/x", "<password>${env.PW}</password>", "password: !secret mqtt", "passwordless: true", "password: *default_pw",
         "Sign in with google/facebook2 does not work.", "Log in as anna: dashboard2 should load", "login: anna / homepage2 is empty", "account created: anna/project2024 was the first",
+        "set DB_PASSWORD field2 to required", "Is the password? - yes, argon2id", "{ PASSWORD: 'bcrypt12' }", "PASSWORD: 'pbkdf2_sha256'", "password is 'scrypt16384'",
+        "密码是在第2步设置的", "パスワードは手順2で設定します", "密码是第3页说的那个", "set PASSWORD column3 to not null",
         "machine api login token password here", "IDENTIFIED BY 'password'", "ALTER USER bob WITH PASSWORD 'your_password';",
     ],
 )  # fmt: skip
 def test_what_stands_there_and_is_none_stays(text: str) -> None:
-    """Options that are spoken of, types, states, variables, placeholders, translations, code."""
+    """Options that are spoken of, types, states, algorithms, parts of a form, variables, placeholders,
+    translations, code.
+    """
     assert find_secrets(text) == ()
 
 

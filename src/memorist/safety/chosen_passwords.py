@@ -16,7 +16,11 @@ from typing import NamedTuple
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 from memorist.safety.secret_keys import BEYOND_ASCII, classify_secret_key_name
-from memorist.safety.secret_values import is_mixed_character_password, is_variable_path_or_digest
+from memorist.safety.secret_values import (
+    is_mixed_character_password,
+    is_part_or_method,
+    is_variable_path_or_digest,
+)
 
 MIN_PASSWORD_CHARACTERS = 4
 """Characters of the shortest password taken for one. Our choice."""
@@ -145,6 +149,7 @@ def may_be_chosen_password(value: str) -> bool:
         and word not in _NO_PASSWORDS
         and _PLACEHOLDER.search(value) is None
         and not is_variable_path_or_digest(value)
+        and not is_part_or_method(value)
         and not _names_password(value)
     )
 

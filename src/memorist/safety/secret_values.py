@@ -59,6 +59,14 @@ _TEMPLATE = lazy_pattern(
 """Something to be filled in, or a regular expression."""
 _GENERIC_TYPE = lazy_pattern(r"[A-Za-z_.]+[\[<][A-Za-z_., |<\[\]>]+[\]>]\Z")
 """The type of an annotated name: `Iterable[Credentials]`, `Option<ApiKey>`."""
+_PART_OR_METHOD = lazy_pattern(
+    r"(?:field|value|item|column|row|line|step|part|section|page|table|slot|option|param|arg|input"
+    r"|version|phase|stage|schritt|étape|paso|этап)\d{1,3}\Z"
+    r"|(?:argon|bcrypt|scrypt|yescrypt|pbkdf|sha|md|hmac|hs|rs|es|ps|aes|rsa|ecdsa|ed|chacha|blake)"
+    r"(?:[_/:-]?(?:\d{1,4}|id|[ids]|sha|hmac|aes|gcm|cbc|ctr|poly|bcrypt|crypt))+\Z",
+    re.IGNORECASE,
+)
+"""What a document numbers, or an algorithm with its parameters: `field2`, `bcrypt12`."""
 _RUNS = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "9876543210")
 _RUN = 6
 
@@ -92,10 +100,18 @@ def is_variable_path_or_digest(value: str) -> bool:
     )
 
 
+def is_part_or_method(value: str) -> bool:
+    """The name of a part of a document or form, or of an algorithm, or one that begins with a
+    Chinese or Japanese sign, as no password does.
+    """
+    return "\u3040" <= value[:1] <= "\u9fff" or _PART_OR_METHOD.match(value) is not None
+
+
 def is_reference_or_placeholder(value: str) -> bool:
     """A reference, or a word that people write where the secret would stand."""
     return (
         is_variable_path_or_digest(value)
+        or is_part_or_method(value)
         or _PLACEHOLDER_WORDS.search(value[:MAX_JUDGED_LENGTH]) is not None
         or is_token_placeholder(value)
     )
