@@ -154,7 +154,7 @@ def test_what_waits_is_read_without_its_neighbours() -> None:
     ["forget that", "no, scratch that", "vergiss das wieder", "oublie ça", "dimentica questo"],
 )
 async def test_what_was_just_said_is_taken_back(tmp_path: Path, words: str) -> None:
-    """Right after a rule it removes that rule and no other, and `memory undo ID` brings it back."""
+    """Right after a rule it removes that rule and no other, and `memory undo` brings it back."""
     async with Attacked(tmp_path) as host:
         await host.told("We use Postgres, not MySQL.")
         await host.told("never use npm, use pnpm here", words)
@@ -162,7 +162,7 @@ async def test_what_was_just_said_is_taken_back(tmp_path: Path, words: str) -> N
             "We use Postgres, not MySQL."
         ]
 
-        host.memory.undo(next(iter(host.memory.folder.history.iter_changes())).id)
+        host.memory.undo()
         assert len(host.memory.headers()) == 2
 
 

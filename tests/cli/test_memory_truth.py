@@ -112,3 +112,17 @@ def test_a_rule_in_the_language_of_answers_replaces_that_of_another(shell: Shell
 
     (row,) = shell.json("memory", "list")["memories"]
     assert row["description"] == "Réponds en polonais"
+
+
+def test_what_waits_is_named_where_all_is_forgotten(shell: Shell) -> None:
+    """It is no memory yet and stays: who forgot all for good thought that nothing was left."""
+    propose(shell, "deno", "Use deno for scripts")
+    shell.add("Deploy at noon")
+
+    said = [
+        shell("memory", "forget", *words, "--yes").stdout
+        for words in (("--all",), ("--all", "--hard"), ("--about", "deno"), ("--about", "noon"))
+    ]
+
+    assert ["1 change of the inbox not touched" in each for each in said] == [True] * 3 + [False]
+    assert "Use deno for scripts" in shell("memory", "inbox").stdout

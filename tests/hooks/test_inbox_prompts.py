@@ -212,6 +212,8 @@ def test_the_ways_to_write_it() -> None:
         ),
         (("Always use pnpm.", "Fix the parser.", "forget that"), "forgot nothing: "),
         (("Fix the parser.", "forget that"), ""),
+        (("Always use pnpm.", "forget that"), "forgot “Always use pnpm.” · memorist memory undo"),
+        (("use tabs", "forget that"), "rejected “use tabs”"),
         (("Always use pnpm.", "Forget everything"), "run: memorist memory forget --all"),
         (
             ("Always use pnpm.", "that pnpm thing I told you, please drop it"),
@@ -228,7 +230,9 @@ def test_the_ways_to_write_it() -> None:
 async def test_a_forget_that_finds_nothing_is_answered(
     prompts: tuple[str, ...], says: str, tmp_path: Path
 ) -> None:
-    """It was silent, and the user relied on it. "Forget that" about the work stays silent."""
+    """It was silent, and the user relied on it; so is what "forget that" took back. About the work
+    it stays silent.
+    """
     async with opened(tmp_path) as engine:
         user = Typing(engine, "claude-code", tmp_path)
         lines = [(await user.type(each))[1] for each in prompts]

@@ -665,9 +665,17 @@ class AutoMemory(NotPicklable):
         ]
         return [parse_memory_file(path, data) for data in found if data is not None]
 
-    def undo(self, id_prefix: str = "", *, dry_run: bool = False) -> RecordedChange:
+    def undo(
+        self,
+        id_prefix: str = "",
+        *,
+        dry_run: bool = False,
+        reason: ChangeReason | None = None,
+        tell: Callable[[Event], None] | None = None,
+    ) -> RecordedChange:
         """Undo the newest change that is not undone yet, or the one whose id has this prefix;
-        returns it. What was accepted by it waits again.
+        returns it. What was accepted by it waits again. With a `reason` of its own this is a change
+        like any other, which the next undo takes back.
 
         Raises NothingToDo when there is none, InputError for a prefix that no id has or several
         have, WriteConflict when a file was changed again since.
@@ -677,13 +685,17 @@ class AutoMemory(NotPicklable):
         )
         if not dry_run:
             other = self.everywhere if owner is self else self
-            undo_recorded_change(
+            id = undo_recorded_change(
                 owner.folder,
                 None if other is None else other.folder,
                 recorded,
                 inbox=owner.inbox,
                 now=self._clock.now(),
+                reason=reason,
             )
+            if reason is not None:
+                done = WriteResult(change_id=id, paths=recorded.paths)
+                report_write_result(done, reason, tell)
         return recorded
 
     def find_change(self, id_prefix: str) -> tuple[AutoMemory, RecordedChange]:

@@ -53,7 +53,7 @@ from memorist.auto_memory.write_evidence import collect_evidence_from_typed_mess
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, StoreError, WriteConflict
-from memorist.events import ForgetTargetNotFound, MemoryChanged, MemoryRefused
+from memorist.events import Event, ForgetTargetNotFound, MemoryChanged, MemoryRefused
 from memorist.forks.fork_spec import ParentCall
 from memorist.platforms.background_thread import start_thread_awaited_at_exit
 from memorist.runtime import SessionContext
@@ -257,7 +257,9 @@ class MemoryExtraction:
                 self._runtime.emit(
                     ForgetTargetNotFound(statement.quote, is_unclear=True, path=path)
                 )
-        elif not self._retractable.undo_previous_statements(message, self._typed_ids):
+        elif not self._retractable.undo_previous_statements(
+            message, self._typed_ids, self._runtime.emit
+        ):
             self._runtime.emit(ForgetTargetNotFound(""))
 
     def _decide_on_proposals(self) -> None:
@@ -483,7 +485,9 @@ class UndoableWritesOfNewestMessage:
         before = self._written if self._message_id == message_id else ()
         self._message_id, self._written = message_id, (*before, written)
 
-    def undo_previous_statements(self, message: Message, typed_ids: Collection[str]) -> bool:
+    def undo_previous_statements(
+        self, message: Message, typed_ids: Collection[str], tell: Callable[[Event], None]
+    ) -> bool:
         """Take back what the message before this one stated, and nothing older; only where a person
         typed both. False where an older message of the session stated something, which may have
         been meant. Raises StoreError.
@@ -497,9 +501,14 @@ class UndoableWritesOfNewestMessage:
         ):  # a later sentence may have changed what an earlier one wrote
             for waiting in each.proposals:
                 with contextlib.suppress(InputError):  # decided meanwhile
-                    self._memory.reject(waiting.id)
+                    self._memory.reject(waiting.id, tell=tell)
             if each.change_id:
-                self._memory.undo(each.change_id)
+                _, recorded = self._memory.find_change(each.change_id)
+                said = recorded.why.what.partition(": ")[2].partition("; in place of ")[0]
+                why = replace(
+                    recorded.why, actor="said", what=render_change_headline("forget", said)
+                )
+                self._memory.undo(each.change_id, reason=why, tell=tell)
         return True
 
     def find_only_path(self, typed_ids: Collection[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import dropwhile, islice
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -55,10 +56,12 @@ def undo_recorded_change(
     *,
     inbox: Inbox,
     now: float,
-) -> None:
+    reason: ChangeReason | None = None,
+) -> str:
     """Take back a change of a folder; what was accepted by it waits again in its inbox. One that
     moved a memory between this folder and the `other` one is taken back in both. `now` is in
-    seconds since the epoch.
+    seconds since the epoch. Returns the id of the change; with a `reason` of its own it is one that
+    the next undo takes back.
 
     Raises WriteConflict when a file was changed again since, or another project took part in the
     move; NothingToDo for a change of the index alone.
@@ -71,13 +74,18 @@ def undo_recorded_change(
         raise NothingToDo(
             f"“{recorded.why.what}” changed the index alone, which is made from the memories"
         )
+    ids: dict[Path, str] = {}
     # What comes back is written first: a kill leaves a memory twice rather than nowhere.
     inbox.add(_build_proposals_to_wait_again(folder, recorded, plans[0][2], now))
     for each, half, changes in sorted(
         plans, key=lambda plan: any(change.after is None for change in plan[2])
     ):
-        why = ChangeReason(actor="undo", what=render_change_headline("undo", half.why.what))
-        each.apply_changes(changes, why, undoes=half.id)
+        why = reason or ChangeReason(
+            actor="undo", what=render_change_headline("undo", half.why.what)
+        )
+        id = each.apply_changes(changes, why, undoes="" if reason else half.id)
+        ids[each.layout.folder] = id
+    return ids[folder.layout.folder]
 
 
 TAKEN_BACK = "you accepted it, and took that back"

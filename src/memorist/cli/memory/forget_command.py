@@ -64,8 +64,18 @@ def memory_forget_command(
                 _print_forgotten(home, owner, owned)
                 continue
             print_write_outcome(owner.forget(owned), "forgotten")
+        said = "" if every else words.casefold()
+        waiting = [
+            each
+            for each in memory.list_proposals()
+            if (every or words) and said in each.one_line_text.casefold()
+        ]
     if not found:
         click.echo(f"no memory has the words {words!r}" if words else "there are no memories here")
+    if waiting:
+        click.echo(
+            f"{pluralize(len(waiting), 'change')} of the inbox not touched: memorist memory inbox"
+        )
     if words:
         click.echo(
             f"past sessions are kept: memorist search {shlex.quote(words)} shows them, memorist "
