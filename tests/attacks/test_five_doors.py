@@ -193,7 +193,9 @@ async def test_memory_write_with_words_that_do_not_say_it(
 
 
 @pytest.mark.covers("SF-2")
-@pytest.mark.parametrize("name", ["tool_result", "research-agent", "reviewBot", "alice"])
+@pytest.mark.parametrize(
+    "name", ["tool_result", "research-agent", "reviewBot", "critic", "Planner_1", "alice"]
+)
 async def test_a_message_that_a_tool_signs(tmp_path: Path, name: str) -> None:
     """A lone message of role `user` whose `name` is no person's is not the person's; a person's
     own name takes nothing away.

@@ -152,10 +152,14 @@ _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NO_PERSON = parse_word_list(
     """
     tool tools function functions result results output agent subagent assistant bot system search
-    retriever retrieval browser context document documents memory
+    retriever retrieval browser context document documents memory critic planner coder executor
+    supervisor orchestrator coordinator summarizer summariser evaluator router worker validator
+    verifier llm model ai gpt claude gemini
     """
 )
-"""Words of a `name` by which a message of role `user` is not the person's. Our choice."""
+"""Words of a `name` by which a message of role `user` is not the person's: what hosts call tools,
+and agents that talk to each other. Our choice.
+"""
 
 
 def _read_assistant(item: JsonObject, name: str) -> Message | None:
