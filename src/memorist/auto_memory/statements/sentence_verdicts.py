@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.played_roles import gives_part_to_play
 from memorist.auto_memory.statements.statement_filters import (
     is_question_or_supposition,
     is_reported_speech,
@@ -31,7 +32,6 @@ from memorist.auto_memory.statements.text_around_pastes import extract_typed_tex
 from memorist.auto_memory.statements.unattributed_statements import find_unattributed_statements
 from memorist.auto_memory.statements.unconfirmed_statements import (
     HOLD,
-    ROLE_PLAY,
     find_unconfirmed_statements,
     is_sentence_long_enough,
 )
@@ -143,7 +143,7 @@ def explain_why_sentence_states_nothing(sentence: ProseSentence, typed: str) -> 
         (bool(forbidden), f"{forbidden} is never kept"),
         (is_question_or_supposition(masked), "it is a question or a supposition"),
         (HOLD.match(masked) is not None, "it stops the agent for the moment"),
-        (ROLE_PLAY.match(masked) is not None, "it gives the agent a part to play"),
+        (gives_part_to_play(masked), "it gives the agent a part to play"),
         (in_doubt, "whose words it is cannot be known: a text to work on is in or beside it"),
         (find_statement_in_sentence(sentence) is not None, TOO_MANY),
         (is_task_bound(masked, include_hints=True), TASK_BOUND),

@@ -44,6 +44,7 @@ from memorist.auto_memory.statements.plain_facts import (
     find_refusal_or_lead_in_end,
     tells_trouble_behind_joint,
 )
+from memorist.auto_memory.statements.played_roles import drop_sentences_for_part, may_be_for_part
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_polite_request,
@@ -251,10 +252,11 @@ def list_certain_statements(typed: str) -> tuple[tuple[StatementAct, str, str], 
 
 @lru_cache(PROSE_CACHE_SIZE)
 def split_typed_sentences(text: str) -> tuple[ProseSentence, ...]:
-    """The sentences of a typed text but those about a text that it orders, remembered for the newest
-    texts.
+    """The sentences of a typed text but those about a text that it orders, or for a part that it
+    gives the agent to play; remembered for the newest texts.
     """
-    return tuple(drop_sentences_about_ordered_text(split_prose_sentences(text)))
+    sentences = drop_sentences_for_part(split_prose_sentences(text))
+    return tuple(drop_sentences_about_ordered_text(sentences))
 
 
 def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
@@ -294,6 +296,7 @@ def may_be_others_words(text: str) -> bool:
         or has_line_about_other_text(text)
         or has_rule_amid_description(text)
         or has_rule_right_below_print(text)
+        or may_be_for_part(text)
     )
 
 

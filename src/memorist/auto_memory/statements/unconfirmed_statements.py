@@ -28,6 +28,7 @@ from memorist.auto_memory.statements.forget_requests import is_deletion_or_postp
 from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
 from memorist.auto_memory.statements.orders_for_the_speaker import is_order_for_speaker
 from memorist.auto_memory.statements.plain_facts import classify_plain_fact
+from memorist.auto_memory.statements.played_roles import gives_part_to_play, may_be_for_part
 from memorist.auto_memory.statements.questioned_orders import asks_to_stop, find_order_in_question
 from memorist.auto_memory.statements.statement_filters import (
     find_clause_before_code_location,
@@ -98,11 +99,6 @@ _LEANING = lazy_pattern(
     re.IGNORECASE,
 )
 """A sentence that cannot be read without the one before it."""
-
-ROLE_PLAY = lazy_pattern(
-    r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
-)
-"""A part to play, with its rules: it ends with the conversation."""
 
 HOLD = lazy_pattern(
     r"(?:please |just )*(?:do not|don['’]?t) (?:do|change|touch|edit|write|run) anything(?! (?:in|under|outside|on|without|unless|with|to)\b)"
@@ -313,7 +309,7 @@ def _states_nothing(sentence: ProseSentence) -> bool:
         is_reported_speech(sentence.masked)
         or HOLD.match(sentence.masked, start) is not None
         or is_forbidden_in_memory(masked)
-        or ROLE_PLAY.match(masked) is not None
+        or gives_part_to_play(masked)
         or is_every_project_request(sentence.masked)
         or is_deletion_or_postponing_task(sentence.masked)
     )
@@ -340,6 +336,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             or has_line_about_other_text(typed)
             or has_rule_amid_description(typed)
             or has_rule_right_below_print(typed)
+            or may_be_for_part(typed)
             or gives_text_job(sentence.after)
         )
     )
