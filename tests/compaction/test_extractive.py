@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from compaction.histories import STEPS, History, parted, told
+from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import compact_messages_with_extracts
 from memorist.compaction.identifier_ranking import (
@@ -647,3 +647,44 @@ def test_the_words_of_thirty_thousand_turns_are_fitted_in_less_than_a_second() -
     assert time.process_time() - began < 1
     assert fitted[0] == spoken[0]
     assert fitted[-1] == spoken[-1]
+
+
+def test_thinking_that_does_not_fit_goes_and_the_call_behind_it_stays_as_text() -> None:
+    """A round that begins with more reasoning than there is room for was left out whole."""
+    history = History().user("Find the deadlock.").runs("c0", WORD * 400)
+    messages = history.thinks("c1", WORD * 50_000).messages
+    newest = compact_messages_with_extracts(messages, 8_000).messages[1:]
+
+    assert [message.role for message in newest] == ["user", "assistant", "user"]
+    assert "Bash was called with" in newest[1].text
+    assert newest[2].text == "done"
+    assert size(newest) < 200
+
+
+def test_thinking_that_fits_stays_before_its_call() -> None:
+    """A provider refuses a call's result where the signed reasoning before the call is gone."""
+    history = History().user("Find the deadlock.").runs("c0", WORD * 40_000)
+    newest = compact_messages_with_extracts(history.thinks("c1", WORD * 2_000).messages, 8_000)
+
+    assert newest.messages[-2] is history.messages[-2]
+
+
+def test_of_a_thousand_calls_in_one_round_the_newest_stay_with_their_results() -> None:
+    """All of them went, and only the request stayed, in a room that they do not fit however short
+    they are cut.
+    """
+    ids = [f"c{number}" for number in range(1_000)]
+    history = History().user("Read all of them.").calls(*((id, "Read") for id in ids), split=True)
+    history.results(*((id, f"{id} begins " + WORD * 100 + f"{id} ends") for id in ids))
+    made = compact_messages_with_extracts(history.messages, 8_000)
+    called = [use.id for message in made.messages for use in message.tool_uses]
+    results = [result for message in made.messages for result in message.tool_results]
+
+    assert size(made.messages) <= 8_000
+    assert called == ids[-len(called) :]
+    assert len(called) > 30
+    assert [result.tool_use_id for result in results] == called
+    assert all(f"{each.tool_use_id} begins" in each.text for each in results)
+    assert all(f"{each.tool_use_id} ends" in each.text for each in results)
+    left_out = f"[{1_000 - len(called)} earlier calls of this step left out with their results]"
+    assert left_out in [message.text for message in made.messages]

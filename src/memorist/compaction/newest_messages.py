@@ -8,7 +8,7 @@ with the results of its calls.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,9 @@ from memorist.core.messages import (
     ImageBlock,
     Message,
     Origin,
+    RedactedThinkingBlock,
     TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     map_block_content,
@@ -55,6 +57,9 @@ TAIL_SHARE = 0.2
 TEXTS_SHARE = 0.25
 """Share of the room of the newest messages that pictures and calls leave to texts."""
 
+MAX_CALLS_SHARE = 0.25
+"""Share of the room that the calls of a round take where the oldest of them are left out."""
+
 MAX_CALL_INPUT_TOKENS = 200
 """Most tokens of the input of a call that is written out as text."""
 
@@ -69,6 +74,8 @@ _MIN_TEXT_TOKENS = 40
 
 _LEAST_TEXT_TOKENS = CUT_MARK_TOKENS + 2
 """Tokens below which no text is cut."""
+
+_THOUGHTS = (ThinkingBlock, RedactedThinkingBlock)
 
 _SPEAKERS = ("user", "assistant")
 """Roles of the messages whose texts may be cut."""
@@ -320,13 +327,20 @@ def shrink_messages_to_fit(kept: Sequence[Message], room: int) -> tuple[Message,
 
     Where that is not enough, as many pictures as must go leave a mark each, the oldest first; and
     then the longest calls are written out as text, cut in the middle: so the model still sees that
-    it made them.
+    it made them. Then goes what was thought, and with it the form of the calls that it precedes,
+    which a provider refuses without it; and at last the oldest of too many calls, with their
+    results.
     """
     texts = sum(estimate_text_tokens(text) for message in kept for text in _list_texts(message))
     media_room = room - min(texts, int(room * TEXTS_SHARE))
     kept = _mark_oldest_media(kept, _estimate_fixed(kept) - media_room)
     if (over := _estimate_fixed(kept) - room) > 0:
-        kept = _write_out_calls(kept, over + int(room * TEXTS_SHARE))
+        kept = _write_out_longest_calls(kept, over + int(room * TEXTS_SHARE))
+    thoughts = [block for each in kept for block in each.blocks if isinstance(block, _THOUGHTS)]
+    if thoughts and _estimate_least(kept) > room:
+        kept = _leave_out_thinking(kept)
+    if _estimate_least(kept) > room:
+        kept = _leave_out_oldest_calls(kept, int(room * MAX_CALLS_SHARE))
     sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
     fixed = _estimate_fixed(kept)
     most = max(_LEAST_TEXT_TOKENS, find_per_item_limit_to_fit(sizes, room - fixed - len(sizes)))
@@ -356,7 +370,7 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
     return tuple(found)
 
 
-def _write_out_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
+def _write_out_longest_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
     """The messages with the longest calls as text, cut in the middle, until `over` tokens are
     saved; their results become text where the messages are paired.
     """
@@ -365,31 +379,95 @@ def _write_out_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
     written: dict[str, TextBlock] = {}
     left = over
     for id, use in uses:
-        text = render_call(use, _cut_text(render_call_input(use), MAX_CALL_INPUT_TOKENS, id))
-        saved = estimate_block_tokens(use) - estimate_text_tokens(text)
+        text = _write_out_call(use, id)
+        saved = estimate_block_tokens(use) - estimate_text_tokens(text.text)
         if left <= 0 or saved <= 0:
             break
-        written[use.id] = TextBlock(text, Origin.MODEL)
+        written[use.id] = text
         left -= saved
-    return tuple(
-        replace(
-            message,
-            blocks=tuple(
-                written.get(block.id, block) if isinstance(block, ToolUse) else block
-                for block in message.blocks
-            ),
-            wire=None,
-        )
-        if any(use.id in written for use in message.tool_uses)
-        else message
-        for message in kept
+    return _change_blocks(
+        kept, lambda block: written.get(block.id, block) if isinstance(block, ToolUse) else block
     )
+
+
+def _write_out_call(use: ToolUse, id: str) -> TextBlock:
+    """A call of the message with this id as text, cut in the middle."""
+    given = _cut_text(render_call_input(use), MAX_CALL_INPUT_TOKENS, id)
+    return TextBlock(render_call(use, given), Origin.MODEL)
+
+
+def _leave_out_thinking(kept: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages without what was thought, and all calls written out; the same messages where a
+    call still waits for its result.
+    """
+    owners = {use.id: message.id for message in kept for use in message.tool_uses}
+    if not owners.keys() <= _list_answered_calls(kept):
+        return tuple(kept)
+
+    def change(block: Block) -> Block | None:
+        if isinstance(block, ToolUse):
+            return _write_out_call(block, owners[block.id])
+        return None if isinstance(block, _THOUGHTS) else block
+
+    return _change_blocks(kept, change)
+
+
+def _leave_out_oldest_calls(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
+    """The messages with the newest of their calls that fit `room` tokens, and their results; in
+    front of these a text that counts the others.
+    """
+    answered = _list_answered_calls(kept)
+    uses = [use for message in kept for use in message.tool_uses if use.id in answered]
+    sizes = [estimate_block_tokens(use) + _LEAST_TEXT_TOKENS for use in uses]
+    first = find_start_of_fitting_tail(sizes, range(len(uses)), room)
+    if not first:
+        return tuple(kept)
+    left_out = {use.id for use in uses[:first]}
+    note = f"[{pluralize(first, 'earlier call')} of this step left out with their results]"
+    last_id = uses[first - 1].id
+
+    def change(block: Block) -> Block | None:
+        if isinstance(block, ToolUse) and block.id in left_out:
+            return TextBlock(note, Origin.INJECTED) if block.id == last_id else None
+        if isinstance(block, ToolResult) and block.tool_use_id in left_out:
+            return None
+        return block
+
+    return _change_blocks(kept, change)
+
+
+def _list_answered_calls(messages: Iterable[Message]) -> set[str]:
+    return {result.tool_use_id for message in messages for result in message.tool_results}
+
+
+def _change_blocks(
+    kept: Iterable[Message], change: Callable[[Block], Block | None]
+) -> tuple[Message, ...]:
+    """The messages with their blocks changed, or left out where the change is None; without those
+    that are left empty.
+    """
+    found = []
+    for message in kept:
+        blocks = tuple(new for block in message.blocks if (new := change(block)) is not None)
+        if blocks == message.blocks:
+            found.append(message)
+        elif blocks:
+            found.append(replace(message, blocks=blocks, wire=None))
+    return tuple(found)
 
 
 def _estimate_fixed(kept: Sequence[Message]) -> int:
     """Tokens of what cannot be cut."""
     return estimate_messages_tokens(kept) - sum(
         estimate_text_tokens(text) for message in kept for text in _list_texts(message)
+    )
+
+
+def _estimate_least(kept: Sequence[Message]) -> int:
+    """Tokens of the messages with all texts cut as far as they are cut at most."""
+    texts = [text for message in kept for text in _list_texts(message)]
+    return _estimate_fixed(kept) + sum(
+        min(estimate_text_tokens(text) + 1, _LEAST_TEXT_TOKENS) for text in texts
     )
 
 
@@ -504,7 +582,7 @@ def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ..
     over without a result, become text.
     """
     asked = {use.id for message in kept for use in message.tool_uses}
-    answered = {result.tool_use_id for message in kept for result in message.tool_results}
+    answered = _list_answered_calls(kept)
     waiting = {use.id for message in _find_newest_calls(kept) for use in message.tool_uses}
     return tuple(_unpaired_as_text(message, asked, answered | waiting) for message in kept)
 
@@ -526,7 +604,7 @@ def close_open_calls_with_errors(messages: Sequence[Message]) -> tuple[Message, 
     """The messages of a recording that ended in the middle of a call, with a result for each call
     that still waits; the same messages where none does.
     """
-    answered = {result.tool_use_id for message in messages for result in message.tool_results}
+    answered = _list_answered_calls(messages)
     waiting = dict.fromkeys(
         use.id
         for message in convert_unpaired_calls_to_text(messages)
