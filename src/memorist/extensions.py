@@ -5,10 +5,10 @@ The session calls the extensions in the order of the list, one after another, ea
 extension before the next event. Time as an extension sees it:
 
 1. `on_message(replayed=True)` for each message that an earlier process recorded, oldest first.
-2. For each request: `on_history_replaced` if the host rewrote or rolled back its history, then
-   `on_message` for each new message, then `on_resume` (first request of the process, and after a
-   rollback), then, if the conversation is compacted here, `on_history_replaced`, then
-   `before_request`.
+2. For each request: `on_turns_rolled_back` if the user went back behind some messages, and
+   `on_history_replaced` if the host rewrote or rolled back its history, then `on_message` for each
+   new message, then `on_resume` (first request of the process, and after a rollback), then, if the
+   conversation is compacted here, `on_history_replaced`, then `before_request`.
 3. `on_message` for each message of the reply, then `on_reply`.
    `before_tool` for a call of the reply, if the host asks.
 4. `on_turn_end`, when the reply has no tool calls.
@@ -141,6 +141,11 @@ class SessionExtension:
     def on_history_replaced(self, reason: HistoryChange) -> None:
         """Messages left the conversation, and with them what was inserted among them."""
 
+    def on_turns_rolled_back(self, messages: Sequence[Message]) -> None:
+        """The user went back behind these messages; `on_history_replaced` follows where the host's
+        history was replaced.
+        """
+
     def on_resume(self, view: SessionView) -> None:
         """The view holds what remains, after a restart or a rollback: state is restored from it."""
 
@@ -238,6 +243,10 @@ class ExtensionList(SessionExtension):
     def on_history_replaced(self, reason: HistoryChange) -> None:
         """Messages left the conversation."""
         self._notify(lambda each: each.on_history_replaced(reason))
+
+    def on_turns_rolled_back(self, messages: Sequence[Message]) -> None:
+        """The user went back behind these messages."""
+        self._notify(lambda each: each.on_turns_rolled_back(messages))
 
     def on_resume(self, view: SessionView) -> None:
         """The view holds what remains."""

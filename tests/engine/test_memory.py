@@ -264,6 +264,32 @@ async def test_what_waits_for_a_yes_is_put_there_with_the_answer(
 
 
 @pytest.mark.covers("AM-10")
+async def test_what_was_said_in_turns_that_are_taken_back_is_kept_no_more(
+    tmp_path: Path, project: Path
+) -> None:
+    """A host that sends its history without the newest turns and with another message in their
+    place: neither a memory of them is left nor what waits for a yes, and what is said again counts.
+    """
+    rule, doubt = "From now on never push to main.", "Add the page. Never touch the lock file."
+    start = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Yes?"}]
+    done = {"role": "assistant", "content": "Done."}
+    async with Memorist(home=tmp_path, settings=Settings()) as engine:
+        memory = engine.memory(project)
+        session = await engine.open("s", project=project)
+
+        async def send(*texts: str) -> tuple[int, int]:
+            spoken = [each for text in texts for each in ({"role": "user", "content": text}, done)]
+            await session.prepare(
+                {"model": "m", "max_tokens": 9, "messages": [*start, *spoken[:-1]]}
+            )
+            return len(memory.headers()), len(memory.list_proposals())
+
+        assert await send(rule, doubt, "Go on.") == (1, 1)
+        assert await send("Rename it.") == (0, 0)
+        assert await send("Rename it.", doubt, "Go on.") == (0, 1)
+        assert await send("Rename it.", rule) == (1, 0)
+
+
 async def test_what_waits_for_a_yes_outlives_a_process_that_is_killed_before_the_answer(
     tmp_path: Path, project: Path
 ) -> None:

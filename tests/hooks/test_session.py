@@ -560,6 +560,24 @@ async def test_what_the_user_went_back_behind_is_asked_for_no_more(
     assert "Rust" not in before + after
 
 
+async def test_a_rule_that_the_user_went_back_behind_is_no_memory(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """It was said in words that were taken back, and held in all later sessions; one that was said
+    before, or is said again, stays.
+    """
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
+    assert isinstance(agent.file, ClaudeFile)
+    await agent.turn("From now on always run the tests with tox.")
+    here = agent.file._parent or ""
+    await agent.turn("From now on always use yarn, never npm. Never push to main.")
+    agent.file.back_to(here)
+    await agent.turn("From now on never push to main. Write the page in Svelte.")
+    await agent.session.close()
+
+    assert list(memories(engine)) == ["never-push-main.md", "run-tests-tox.md"]
+
+
 async def test_a_session_file_that_lost_its_end_loses_no_request(
     engine: Memorist, tmp_path: Path
 ) -> None:

@@ -158,6 +158,19 @@ class MemoryExtraction:
         ]
         self._unanswered.append((typed, self._by_model.last_reply))
 
+    def on_turns_rolled_back(self, messages: Sequence[Message]) -> None:
+        """Take back what the user stated in these messages, and look for nothing more in them."""
+        ids = {message.id for message in messages}
+        self._by_model.forget_messages(ids)
+        self._unanswered = [each for each in self._unanswered if each[0].id not in ids]
+        self._deferred_statements = [
+            each for each in self._deferred_statements if each[1].id not in ids
+        ]
+        try:
+            self._retractable.undo_statements_of_messages(ids)
+        except StoreError as error:
+            self._runtime.emit(MemoryRefused("", (str(error),)))
+
     def _note_unanswered(self, message: Message) -> None:
         """Keep the messages that the former process saw without their answer: it may have ended
         before it wrote what waits for the person's yes.
@@ -472,18 +485,40 @@ class MemoryExtraction:
         await self._by_model.wait_or_cancel()
 
 
+MAX_UNDOABLE_MESSAGES = 64
+"""Messages with statements whose writes can be taken back when the user goes back behind them."""
+
+
 class UndoableWritesOfNewestMessage:
-    """What the newest message with statements led to."""
+    """What the newest message with statements led to, and the messages before it."""
 
     def __init__(self, memory: AutoMemory) -> None:
         self._memory = memory
         self._message_id = ""
         self._written: tuple[WriteResult, ...] = ()
+        self._by_message: dict[str, list[WriteResult]] = {}
 
     def record_write_result(self, message_id: str, written: WriteResult) -> None:
         """Note what a statement of a message led to."""
         before = self._written if self._message_id == message_id else ()
         self._message_id, self._written = message_id, (*before, written)
+        self._by_message.setdefault(message_id, []).append(written)
+        for oldest in list(self._by_message)[:-MAX_UNDOABLE_MESSAGES]:
+            del self._by_message[oldest]
+
+    def undo_statements_of_messages(self, ids: Collection[str]) -> None:
+        """Take back what these messages stated, but where it was changed or decided on since.
+        Raises StoreError.
+        """
+        for id in [each for each in reversed(self._by_message) if each in ids]:
+            for written in reversed(self._by_message.pop(id)):
+                for waiting in written.proposals:
+                    with contextlib.suppress(InputError):
+                        owner, proposal = self._memory.find_proposal(waiting.id)
+                        owner.inbox.remove(proposal)
+                if written.change_id:
+                    with contextlib.suppress(InputError, NothingToDo, WriteConflict):
+                        self._memory.undo(written.change_id)
 
     def undo_previous_statements(
         self, message: Message, typed_ids: Collection[str], tell: Callable[[Event], None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -127,6 +127,10 @@ class ModelExtraction:
             )
             self._new_messages.clear()
             self._statements.clear()
+
+    def forget_messages(self, ids: Collection[str]) -> None:
+        """The user went back behind these messages: nothing is looked for in them."""
+        self._new_messages = [each for each in self._new_messages if each.id not in ids]
 
     def on_statements(self, statements: Sequence[Statement]) -> None:
         """Note what a rule keeps of the newest message: a memory that repeats it is none."""

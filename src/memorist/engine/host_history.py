@@ -329,6 +329,10 @@ class HostHistory:
         self._note_arguments(named)
         return named
 
+    def forget_messages(self, messages: Iterable[Message]) -> None:
+        """The user went back behind these messages: sent again, they are new."""
+        self._known_ids.difference_update(message.id for message in messages)
+
     def _match_known_entries(self, items: Sequence[Any]) -> int | None:
         """Return the index of the first new entry, after updating the newest known ones; None when
         the older part does not match.

@@ -152,6 +152,11 @@ class MemoryExtension(SessionExtension):
         if self.recall is not None:
             self.recall.on_history_replaced()
 
+    def on_turns_rolled_back(self, messages: Sequence[Message]) -> None:
+        """Take back what was remembered of these messages."""
+        if self.extraction is not None:
+            self.extraction.on_turns_rolled_back(messages)
+
     def on_resume(self, view: SessionView) -> None:
         """Restore what a former process had shown, from the messages that are still in the view."""
         if self.recall is not None and (shown := view.injected_texts(RECALL_ID_PREFIX)):

@@ -259,6 +259,7 @@ class Session(NotPicklable):
         back = self._view.find_rollback(new_messages)
         if back is not None:
             self._log.record_rollback(back.turns, len(back.messages))
+            self._history.forget_messages(back.messages)
         elif new_messages.rewritten and following.messages:
             kept = tuple(
                 message

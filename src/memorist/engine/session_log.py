@@ -358,21 +358,23 @@ class SessionLog:
         appended, nothing is deleted (CX-7).
         """
         self._transcript.append(TurnRollback(turns=turns, messages=messages, line=0, kept=True))
-        self._apply_rollback(turns)
+        removed = self._apply_rollback(turns)
+        self.extensions.on_turns_rolled_back(removed)
         self.emit(TurnsRolledBack(turns, messages))
 
-    def _apply_rollback(self, turns: int) -> None:
+    def _apply_rollback(self, turns: int) -> list[Message]:
         starts = [
             index for index, message in enumerate(self.window_messages) if starts_turn(message)
         ]
         if turns < 1:  # an agent asked for none
-            return
+            return []
         at = starts[-turns] if turns <= len(starts) else 0
         removed = self.window_messages[at:]
         del self.window_messages[at:]
         self.compactor.on_rollback(removed)
         self.tracker.on_rollback(removed)
         self.tracker.on_history_replaced(tuple(self.window_messages))
+        return removed
 
     def record_compaction(
         self,
