@@ -4,6 +4,7 @@ through it, and a missing extra is told.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import ModuleType
 
@@ -11,9 +12,11 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
+from mcp_server.conftest import Connect
 from memorist.auto_memory.extraction_prompt import is_memory_write_call
 from memorist.cli.main import memorist_group
 from memorist.core.messages import ToolUse
+from memorist.engine.engine import Memorist
 from memorist.errors import UsageError
 
 
@@ -57,3 +60,34 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
 
     assert isinstance(said.exception, UsageError)
     assert "pip install 'memorist[mcp]'" in str(said.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "waits"),
+    [
+        ("Use pnpm, never npm", "", False),
+        ("The user wants pnpm to be used and npm never.", "always use pnpm, never npm", False),
+        ("Always use pnpm here, for all packages.", "always use pnpm, never npm", False),
+        ("Use pnpm 9, never npm", "always use pnpm, never npm", True),
+        ("Use npm, never pnpm", "", True),
+        ("pnpm", "", True),
+    ],
+)
+async def test_what_the_agent_writes_down_of_a_rule_that_is_kept_does_not_wait_beside_it(
+    connect: Connect, shop: Path, text: str, quote: str, waits: bool
+) -> None:
+    """Where hooks and MCP work together both saw the rule. What says more or something else than
+    the user waits as before.
+    """
+    asked = {"role": "user", "content": "From now on always use pnpm, never npm."}
+    async with Memorist(home=os.environ["MEMORIST_HOME"]) as engine:
+        session = await engine.open("s1", project=shop)
+        await session.prepare({"model": "m", "max_tokens": 9, "messages": [asked]})
+        await session.close()
+        async with connect() as asker:
+            answer = await asker.ask("memory_write", text=text, kind="feedback", quote=quote)
+        memory = engine.memory(shop)
+
+        assert [header.path for header in memory.headers()] == ["pnpm-never-npm.md"]
+        assert bool(memory.list_proposals()) is waits
+        assert answer.startswith("nothing changed") is not waits

@@ -34,7 +34,12 @@ from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_memory_removal
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import form_order_together
-from memorist.auto_memory.write_evidence import WriteEvidence
+from memorist.auto_memory.write_evidence import (
+    MIN_QUOTE_WORDS,
+    WriteEvidence,
+    normalize_for_comparison,
+    split_script_words,
+)
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import InputError, StoreError, WriteConflict
@@ -62,6 +67,7 @@ from memorist.recall.reachable_memory import ReachableMemory
 from memorist.recall.session_recall import load_recall_prompt_templates
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
+from memorist.transcript_analysis.answer_check import CoveredLineDetector
 
 MAX_NAME_ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
@@ -270,6 +276,8 @@ class MemoryTools:
             if arguments.quote.strip()
             else None
         )
+        if not arguments.path and (stated := self._find_stated_already(arguments, evidence)):
+            return f"nothing changed: the user's own words on it are remembered: {stated}"
         written = (
             self._change(arguments, evidence) if arguments.path else self._add(arguments, evidence)
         )
@@ -288,6 +296,26 @@ class MemoryTools:
             f"{text}\n(the quotation was not found among what the user typed in sessions "
             f"that memorist recorded, so it counts for nothing)"
         )
+
+    def _find_stated_already(
+        self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
+    ) -> str:
+        """The memory that a rule kept of the user's words, where the agent writes them down once
+        more: it says all of this in these words, or rests on what is quoted, to which the text adds
+        no name and no number. Empty where there is none.
+        """
+        said = CoveredLineDetector(arguments.quote if source is not None else "")
+        text = normalize_for_comparison(arguments.text).strip(" .!")
+        is_sentence = len(split_script_words(text)) >= MIN_QUOTE_WORDS
+        is_quoted = source is not None and said.covers_line(arguments.text, share=0.0)
+        for header in self._memory.visible_headers():
+            kept = header.saying or header.description
+            repeats = is_sentence and text in normalize_for_comparison(kept)
+            if header.trust is Trust.STATED and (
+                repeats or (is_quoted and said.covers_line(kept, share=1.0))
+            ):
+                return header.path
+        return ""
 
     def _add(self, arguments: MemoryWriteArguments, source: FoundUserQuote | None) -> WriteResult:
         first = " ".join(arguments.text.split())
