@@ -408,3 +408,24 @@ def test_a_folder_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
     notice = json.loads(done.stdout)["systemMessage"]
     assert "Errno" not in notice
     assert notice.endswith("something else has that name; move it away")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no modes")
+def test_a_home_that_cannot_be_used_is_told_as_the_session_starts(tmp_path: Path) -> None:
+    """As that of another user after `su` without `-`: what was said in the session was lost, and
+    only `memorist doctor` knew. Once, and not at every event.
+    """
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks").chmod(0o777)
+    program = [sys.executable, "-m", "memorist", "hook"]
+    said = {}
+    for event in ("SessionStart", "UserPromptSubmit", "Stop"):
+        given = json.dumps({"session_id": "s1", "hook_event_name": event}).encode()
+        words = [*program, event, "--client", "codex", "--home", str(tmp_path)]
+        said[event] = subprocess.run(words, input=given, capture_output=True, check=True).stdout
+
+    notice = json.loads(said.pop("SessionStart"))["systemMessage"]
+    assert notice.startswith("memorist: no memory in this session: others may write to")
+    assert notice.endswith("make it private with chmod 700")
+    assert set(said.values()) == {b""}
+    assert len((tmp_path / "hooks" / "failures.log").read_text("utf-8").splitlines()) == 3

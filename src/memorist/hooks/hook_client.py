@@ -49,6 +49,10 @@ class HookGotNoResponse(Exception):
     """There is no response; the message says why."""
 
 
+class HomeCannotBeUsed(HookGotNoResponse):
+    """There is none until the user has done what the message says: they are told."""
+
+
 MAX_NAMED_CHARACTERS = 24
 """Longest wrong argument that is named: events have up to 16 letters, secrets mostly more."""
 
@@ -152,7 +156,7 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
         if asked is not None and error is not None:
             why = _describe_error(asked, error)
             is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
-            is_reported = not is_recorded or isinstance(error, OSError)
+            is_reported = not is_recorded or isinstance(error, OSError | HomeCannotBeUsed)
             if is_reported and asked.event == "SessionStart":
                 _write_output(_render_notice(why))
         if asked is not None and asked.wrong_argument:
@@ -219,7 +223,7 @@ def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
     Raises HookGotNoResponse, or OSError.
     """
     if call.unknown_home:
-        raise HookGotNoResponse(call.unknown_home)
+        raise HomeCannotBeUsed(call.unknown_home)
     enter_hooks_folder(call.home, call.folder)
     question = (
         hook_protocol.encode_hook_header(
@@ -259,7 +263,7 @@ def find_hooks_folder(home: str) -> str:
 def enter_hooks_folder(home: str, folder: str) -> None:
     """Create the private hooks folder if needed and change into it.
 
-    Raises HookGotNoResponse if it is another user's or others may write to it, or OSError.
+    Raises HomeCannotBeUsed if it is another user's or others may write to it, or OSError.
     """
     parent = os.path.dirname(folder)
     os.makedirs(os.path.dirname(parent), exist_ok=True)
@@ -269,15 +273,15 @@ def enter_hooks_folder(home: str, folder: str) -> None:
                 os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.stat(folder)
         if parent != home and os.lstat(parent).st_uid != os.getuid():
-            raise HookGotNoResponse(f"{parent} belongs to another user")
+            raise HomeCannotBeUsed(f"{parent} belongs to another user")
     except PermissionError:
         if not os.path.isdir(home):
             raise
-        raise HookGotNoResponse(OF_ANOTHER_USER.format(home=home)) from None
+        raise HomeCannotBeUsed(OF_ANOTHER_USER.format(home=home)) from None
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
-        raise HookGotNoResponse(OF_ANOTHER_USER.format(home=home))
+        raise HomeCannotBeUsed(OF_ANOTHER_USER.format(home=home))
     if hasattr(os, "getuid") and found.st_mode & 0o022:
-        raise HookGotNoResponse(f"others may write to {folder}; make it private with chmod 700")
+        raise HomeCannotBeUsed(f"others may write to {folder}; make it private with chmod 700")
     os.chdir(folder)
 
 
