@@ -49,6 +49,7 @@ class RecallPrompts(Struct, frozen=True, kw_only=True):
     cut: str
     select: str
     select_data: str
+    withdrawn: str
 
 
 SAID_HEADING = (
@@ -177,6 +178,11 @@ def render_memories(memories: Sequence[RenderedMemory], prompts: RecallPrompts) 
     return render_template(
         prompts.recalled, {"memories": "\n".join(each.text for each in memories)}, strict=True
     ).strip()
+
+
+def render_withdrawn_memories(lines: Sequence[str], prompts: RecallPrompts) -> str:
+    """Render what no longer holds, one line each, as one message."""
+    return render_template(prompts.withdrawn, {"memories": "\n".join(lines)}, strict=True).strip()
 
 
 class IndexWithoutClientRules(Struct, frozen=True, kw_only=True):

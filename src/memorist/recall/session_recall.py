@@ -37,6 +37,7 @@ from memorist.recall.memory_rendering import (
     is_body_equal_to_description,
     render_memories,
     render_memory,
+    render_withdrawn_memories,
 )
 from memorist.recall.memory_selection import (
     MAX_QUERY_CHARS,
@@ -49,6 +50,7 @@ from memorist.recall.memory_selection import (
 from memorist.recall.model_selection import LABEL, ModelSelector
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.recall.shown_index import build_shown_index
+from memorist.recall.withdrawn_memories import WithdrawnMemory, find_withdrawn_memories
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
@@ -72,7 +74,7 @@ class MemorySearcher(Protocol):
 
 def load_recall_prompt_templates() -> RecallPrompts:
     """Load the prompt templates."""
-    names = ("index", "recalled", "memory", "caveat", "moved", "cut", "select", "select_data")
+    names = RecallPrompts.__struct_fields__
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
 
 
@@ -220,14 +222,15 @@ class SessionMemoryRecall:
         """
         self._turn_started = self._runtime.clock.monotonic()
         settings = self._settings
+        if not settings.enabled:
+            return
+        heads = self._reachable.headers()
+        self._show_withdrawn_memories(heads, message_id)
         if (
-            not settings.enabled
+            not heads
             or not has_enough_search_words(query)
             or sum(self._chosen_sizes.values()) >= settings.session_bytes
         ):
-            return
-        heads = self._reachable.headers()
-        if not heads:
             return
         known = {*self._chosen_sizes, *self._known_paths}
         picks = self.select_memories(query, heads)
@@ -237,6 +240,31 @@ class SessionMemoryRecall:
         self._show_memories(picks, message_id, heads)
         if self._selector.should_model_select(query, len(picks), settings):
             self._begin_selection(query, message_id, tools, known)
+
+    def _show_withdrawn_memories(self, heads: Mapping[str, MemoryHeader], message: str) -> None:
+        """Say what the user withdrew in another session of what is in the context, once."""
+        missing = {*self._listed_paths, *self._shown_sizes, *self._known_paths}.difference(heads)
+        if not missing:
+            return
+        found: tuple[WithdrawnMemory, ...] = ()
+        with contextlib.suppress(MemoristError):  # a damaged history keeps no memory back
+            found = find_withdrawn_memories(self._reachable, missing, heads, self._session)
+        self._listed_paths -= missing
+        self._known_paths -= missing
+        self._shown_sizes = {
+            path: size for path, size in self._shown_sizes.items() if path not in missing
+        }
+        if not found:
+            return
+        text = render_withdrawn_memories([each.line for each in found], self._prompts)
+        sizes = {path: len(text) for each in found for path in each.replacements}
+        uses = [
+            self._build_use(
+                path, "shown", message, "it came in place of what was shown", None, size
+            )
+            for path, size in sizes.items()
+        ]
+        self._ready.append(MemoriesReadyToShow(text, sizes, tuple(uses)))
 
     def _begin_selection(
         self, query: str, message_id: str, tools: Sequence[str], known: Collection[str]
@@ -431,7 +459,7 @@ class SessionMemoryRecall:
         ready, self._ready = self._ready, []
         found = []
         for each in ready:
-            if self._known_paths.issuperset(each.sizes):
+            if each.sizes and self._known_paths.issuperset(each.sizes):
                 continue
             self._shown_sizes |= each.sizes
             self._record_uses(each.uses)

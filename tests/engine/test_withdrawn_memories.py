@@ -1,0 +1,87 @@
+"""Two sessions of one project at once: what the user withdraws in one, the other is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.test_memory import Loop, project, text_of
+from memorist.engine.engine import Memorist
+
+__all__ = ["project"]
+
+PNPM, NPM = "Never use npm here, always pnpm.", "Always use npm in this repo, never pnpm."
+NO_LONGER = "this no longer holds"
+
+
+async def talk(engine: Memorist, project: Path, *turns: tuple[str, str]) -> dict[str, list[str]]:
+    """What is new in the request of each turn, by its session; those stay open to the end."""
+    hosts = {id: Loop(project, engine) for id, _ in turns}
+    sessions: dict[str, Any] = {id: await host.open(id) for id, host in hosts.items()}
+    found: dict[str, list[str]] = {id: [] for id in hosts}
+    for id, text in turns:
+        await hosts[id].turn(sessions[id], text)
+        found[id].append(text_of(hosts[id].sent[-1]).removeprefix("".join(found[id])[:-1]))
+    for session in sessions.values():
+        await session.close()
+    return found
+
+
+@pytest.mark.covers("RC-1")
+@pytest.mark.parametrize(
+    ("said", "otherwise", "shown"),
+    [
+        (PNPM, NPM, f"“{PNPM}”: now “{NPM}”"),
+        (PNPM, "Forget that we use pnpm.", f"“{PNPM}”: withdrawn"),
+        (
+            "In all my projects use tabs.",
+            "In all my projects use spaces, never tabs.",
+            "“In all my projects use tabs.”: now “In all my projects use spaces, never tabs.”",
+        ),
+    ],
+    ids=["replaced", "forgotten", "everywhere"],
+)
+async def test_a_session_is_told_once_what_was_withdrawn_in_another(
+    tmp_path: Path, project: Path, said: str, otherwise: str, shown: str
+) -> None:
+    """The window in which a rule was said, and one that was shown it, went on by it after the user
+    had said otherwise in a third; the window in which that was said knows it.
+    """
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        found = await talk(
+            engine,
+            project,
+            ("said", said),
+            ("shown", "good morning"),
+            ("otherwise", otherwise),
+            ("said", "add left-pad"),
+            ("shown", "ok"),
+            ("otherwise", "thank you"),
+            ("said", "and left-trim"),
+            ("shown", "and left-trim"),
+        )
+
+    assert [(NO_LONGER in text, shown in text) for text in found["said"][1:2]] == [(True, True)]
+    assert [(NO_LONGER in text, shown in text) for text in found["shown"][1:2]] == [(True, True)]
+    assert found["said"][2].count(NO_LONGER) == found["shown"][2].count(NO_LONGER) == 1
+    assert not any(NO_LONGER in text for text in found["otherwise"])
+
+
+async def test_what_moved_or_was_taken_back_is_not_withdrawn(tmp_path: Path, project: Path) -> None:
+    """A rule that now holds everywhere still holds, and what an undo brought back holds again."""
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        host, other = Loop(project, engine), Loop(project, engine)
+        session = await host.open("said")
+        await host.turn(session, PNPM)
+        later = await other.open("otherwise")
+        await other.turn(later, NPM)
+        engine.memory(str(project)).undo()
+        await host.turn(session, "add left-pad")
+        (head,) = engine.memory(str(project)).headers()
+        await session.close()
+        await later.close()
+
+    assert head.description == PNPM
+    assert NO_LONGER not in text_of(host.sent[-1])
