@@ -81,8 +81,6 @@ class ObservedSession:
         self._shown = self._saved_shown = self._load_shown()
         if self._shown.texts and memory.recall is not None:
             memory.recall.restore_shown_from_texts(self._shown.texts)
-        if self._session_recall is not None:
-            self._session_recall.restore_shown_from_texts(self._shown.texts)
         if self._shown.was_rollout_memory_shown and rollout_memory is not None:
             rollout_memory.mark_shown()
 
@@ -260,8 +258,10 @@ class ObservedSession:
                 self._pins.pin(pinned)
             texts += filter(None, [self._pins.take_pins_missing_from_view()])
         if self._session_recall is not None:
-            said = self._session_recall.recall_for_prompt(strip_host_markup(prompt), texts)
-            texts += [said] if said and said not in self._shown.texts else []
+            said = self._session_recall.recall_for_prompt(
+                strip_host_markup(prompt), shown_texts=self._shown.texts, memories=texts
+            )
+            texts += filter(None, [said])
         if texts:
             self._add_shown(texts)
         return texts

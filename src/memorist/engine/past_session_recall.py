@@ -78,9 +78,6 @@ class PastSessionRecall(SessionExtension):
         self._find_index = find_index
         """Gives the index that all sessions of the process share; None while there is none."""
         self._project = find_repository_root_or_folder(context.project)
-        self._shown: set[tuple[str, int]] = set()
-        self._former_texts: Sequence[str] = ()
-        """What a former process of this session has shown."""
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
         self._thread: threading.Thread | None = None
@@ -184,19 +181,11 @@ class PastSessionRecall(SessionExtension):
             query[:MAX_QUERY_CHARS], limit, project=self._project, excluding=self._context.id
         )
 
-    def restore_shown_from_texts(self, shown_texts: Sequence[str]) -> None:
-        """Show none of the passages again that these texts quote, which are still in the context
-        after a restart.
-        """
-        self._former_texts = shown_texts
-
-    def on_resume(self, view: SessionView) -> None:
-        """Restore what a former process had shown, from the messages that are still in the view."""
-        self.restore_shown_from_texts(view.injected_texts(RECALL_ID_PREFIX))
-
-    def recall_for_prompt(self, prompt: str, shown_texts: Sequence[str] = ()) -> str:
-        """The text to show at a prompt, each passage once, none that would only repeat what these
-        texts say; empty for most prompts.
+    def recall_for_prompt(
+        self, prompt: str, *, shown_texts: Sequence[str], memories: Sequence[str]
+    ) -> str:
+        """The text to show at a prompt; empty for most prompts. Left out are the passages that the
+        texts already shown quote, and those that would only repeat what these memories say.
         """
         if not has_enough_search_words(prompt):
             return ""
@@ -214,11 +203,9 @@ class PastSessionRecall(SessionExtension):
             shown = [
                 each
                 for each in found
-                if (each.session, each.passage.line) not in self._shown
-                and not is_quoted_in_texts(each, self._former_texts)
-                and not is_quote_repeated_in_texts(prompt, each, shown_texts)
+                if not is_quoted_in_texts(each, shown_texts)
+                and not is_quote_repeated_in_texts(prompt, each, memories)
             ]
-            self._shown.update((each.session, each.passage.line) for each in shown)
             if shown:
                 return render_passages(prompt, shown, load_prompt("recall/sessions"))
         return ""
@@ -228,9 +215,11 @@ class PastSessionRecall(SessionExtension):
         asked = find_newest_user_message(new_messages)
         if asked is None or not view.accepts_messages:
             return
-        shown_texts = view.injected_texts(RECALL_ID_PREFIX)
-        text = self.recall_for_prompt(extract_redacted_user_text(asked), shown_texts)
-        if text and text not in shown_texts:
+        in_view = view.injected_texts(RECALL_ID_PREFIX)
+        text = self.recall_for_prompt(
+            extract_redacted_user_text(asked), shown_texts=in_view, memories=in_view
+        )
+        if text:
             view.insert(
                 Message(
                     id=f"{RECALL_ID_PREFIX}{self._context.id[:40]}-past-{asked.id[:40]}",
@@ -264,10 +253,8 @@ class PastSessionRecall(SessionExtension):
         return render_fixed_calls(found, load_prompt("recall/before_tool")) if found else ""
 
     def on_history_replaced(self, reason: HistoryChange) -> None:
-        """Forget which passages were shown: they may have left the conversation."""
+        """Forget what was warned of: it may have left the conversation."""
         del reason
-        self._shown.clear()
-        self._former_texts = ()
         self._warned.clear()
 
     def wait_for_index(self) -> None:
