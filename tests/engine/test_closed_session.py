@@ -9,6 +9,9 @@ import pytest
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
+from memorist.rollouts.session_metadata import WORK_OF_SUBAGENT
+from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
+from memorist.runtime import HostInfo
 from memorist.settings import RecallSettings, Settings
 
 SAID = "Bankers rounding per line, never on the invoice total: finance agreed on the fifth."
@@ -100,6 +103,23 @@ async def test_a_session_without_memory_is_not_found(engine: Memorist, tmp_path:
         second = await engine.open("two", project=tmp_path / "shop")
         assert not (second.search_project("bankers rounding")).passages
         await second.close()
+
+
+@pytest.mark.covers("PS-2", "RO-1")
+async def test_the_task_of_a_subagent_is_not_what_the_user_said(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """An agent wrote it: no past session, neither when it closes nor for a search of the folders."""
+    async with engine:
+        for name, host in (("main", HostInfo()), ("sub", HostInfo(main=False))):
+            session = await engine.open(name, project=tmp_path / "shop", host=host)
+            await talk(session, f"{SAID} Say so in the {name} document.", ANSWERED)
+        found = engine.search("bankers rounding", project=tmp_path / "shop").passages
+        scan = scan_for_changed_rollouts([SourceFolder(engine.layout.projects)])
+
+    assert [each.session for each in found] == ["main"]
+    assert [each.id for each in scan.threads] == ["main"]
+    assert [each.why for each in scan.skipped] == [WORK_OF_SUBAGENT]
 
 
 @pytest.mark.covers("PS-2")

@@ -205,7 +205,13 @@ class SessionLog:
         context = self.context
         self.known_ids = self._replay_transcript()
         if not self.known_ids:
-            self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
+            head = SessionHead(
+                session=context.id,
+                format="memorist",
+                cwd=context.project,
+                is_subagent=not context.host.main,
+            )
+            self.add_entry(head)
         self._record()
         self.emit(
             SessionOpened(

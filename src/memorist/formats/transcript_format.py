@@ -152,6 +152,8 @@ class SessionHead(Struct, frozen=True, kw_only=True):
     """Id of the session whose history was copied to the beginning of this one (Codex, and `/branch`
     of Claude Code).
     """
+    is_subagent: bool = False
+    """Whether an agent gave it its task (memorist's transcripts)."""
 
 
 class CompactionBoundary(Struct, frozen=True, kw_only=True):

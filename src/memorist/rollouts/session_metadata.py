@@ -108,14 +108,17 @@ def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata
             break
     if head is None:
         raise UnreadableSession("The file holds no beginning of a session.")
-    source, why_not, mode = _read_origin(first, head.format)
+    source, why_not, mode = _read_origin(first, head)
     return SessionMetadata(head=head, source=source, first_words=words, mode=mode, why_not=why_not)
 
 
-def _read_origin(lines: Iterable[RawTranscriptLine], form: str) -> tuple[str, str, MemoryMode]:
+def _read_origin(
+    lines: Iterable[RawTranscriptLine], head: SessionHead
+) -> tuple[str, str, MemoryMode]:
     """Return who ran it, why it is not a session of its own, and whether it may become memory."""
+    form = head.format
     if form == "memorist":
-        return "memorist", "", "enabled"
+        return "memorist", WORK_OF_SUBAGENT if head.is_subagent else "", "enabled"
     if form == "codex":
         return _codex_origin(lines)
     if form == "claude_code":
