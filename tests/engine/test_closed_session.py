@@ -9,9 +9,9 @@ import pytest
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
+from memorist.ports import HostInfo
 from memorist.rollouts.session_metadata import WORK_OF_SUBAGENT
 from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
-from memorist.runtime import HostInfo
 from memorist.settings import RecallSettings, Settings
 
 SAID = "Bankers rounding per line, never on the invoice total: finance agreed on the fifth."

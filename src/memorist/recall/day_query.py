@@ -83,7 +83,7 @@ _FILL = lazy_pattern(
     r"|aconteceu|fatto|successo|делали|было)\b"
 )
 """What asks for a day beside words that ask for nothing."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 
 
 def find_days_of_query(query: str, now: float) -> tuple[date, date] | None:
