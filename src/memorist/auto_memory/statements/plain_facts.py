@@ -235,18 +235,18 @@ _JOINED_TASK = lazy_pattern(
 _JOINT = lazy_pattern(r",|\b(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\b", re.IGNORECASE)
 
 
-_CONTRAST = lazy_pattern(
+_CONTRAST_WORDS = (
     r"(?:\s*,\s*(?:(?:and|but|und|sondern|et|mais|y|pero|e|mas|и|а|но)\s+)?|(?:\A|\s+)(?:and|but|und|et|mais|y|e|mas|и|а)\s+)(?:not|nicht|keine?n?|pas|no|não|nao|не)\s+"
     r"(?!(?:sure|working|responding|mehr|nur|so|sicher|sûre?|encore|très|trop|ça|possible|funciona\w*|responde\w*|abre\w*|carrega\w*|arranca\w*|carga\w*|entiendo|entendo|consigo|puedo|quiero|quero|"
     r"sei|sé|me|se|te|lo|está\w*|estoy|estou|tem|tengo|tenho|va|vai|dá|da|deu|sale|sai|aparece\w*|hay|há|es|é|era|foi|очень|знаю|могу|\w+(?:iert|[аеия]ет|[ияё]т|[аяую]т|л[аио]?|[её]м|им)(?:ся)?)\b)"
     r"(?:[\w./+-]+\s+){0,2}[\w./+-]+\s*(?=[.,;!]|\Z)"
-    r"|(?:で|であって)?、?\s?[A-Za-zァ-ヶー][\w.+ァ-ヶー-]*(?:では|じゃ)な(?:い|く)",
-    re.IGNORECASE,
+    r"|(?:で|であって)?、?\s?[A-Za-zァ-ヶー][\w.+ァ-ヶー-]*(?:では|じゃ)な(?:い|く)"
 )
+_CONTRAST = lazy_pattern(_CONTRAST_WORDS, re.IGNORECASE)
 """Says what somebody is not, or what is not used: "je suis développeur, pas designer"."""
 
 _CHOICE = lazy_pattern(
-    rf"{_CONTRAST.pattern}|\b(?:rather than|instead of|(?:an)?statt|plutôt qu|au lieu d|en (?:vez|lugar) de|em vez d|ao invés d|вместо)\b",
+    rf"{_CONTRAST_WORDS}|\b(?:rather than|instead of|(?:an)?statt|plutôt qu|au lieu d|en (?:vez|lugar) de|em vez d|ao invés d|вместо)\b",
     re.IGNORECASE,
 )
 """Names what is used, and in place of what."""
