@@ -65,6 +65,20 @@ NOT_THROWN_IN = """
     no no wait|nein, das ist falsch|não, tá errado|thanks, merge it please|decidimos parar por hoje|мы решили проблему|on a décidé de garder ce bouton|my name's wrong in the footer|moi c'est bon
     担当者の名前を表示して|я готов, продолжай|прод лежит с утра|лучше сейчас чем потом|fix the header and note all tests fail|終わったら教えて
 """
+IN_DOUBT_AND_BY_WHOM = """
+    la prochaine fois demande avant d'installer un truc|nächstes mal vorher fragen|la próxima vez pregunta antes|da próxima vez pergunta antes de instalar|в следующий раз спрашивай перед установкой|下次装东西之前先问我|次からインストールする前に聞いて
+    si t'es pas sûr tu demandes|si no estás seguro pregunta|se não tiver certeza me pergunta|если не уверен, спроси|不确定就问我|不安なら聞いて
+    yo me encargo de los deploys, tú no|deixa os deploys comigo|деплой на мне, ты не трогай|部署我来做 你别碰|デプロイは自分がやるので触らないで|je ne touche jamais au js, c'est Marie qui s'en occupe
+    la branche principale c'est develop pas main|основная ветка develop, не main|主分支是develop不是main|メインブランチはdevelopです、mainじゃない
+    on a laissé tomber webpack pour vite|dejamos webpack y ahora usamos vite|мы ушли с webpack на vite|webpackはやめてviteにしました|die Datenbank läuft auf Postgres 15|die Doku liegt im Confluence
+    não precisa rodar os testes toda hora|quick note we freeze deploys every thursday|gosto de código com pouco comentário|コメント少なめのコードが好き
+"""
+OF_THE_WORK = """
+    la prochaine fois que je lance ça plante|nächstes mal klappt es bestimmt|la próxima vez será|в следующий раз посмотрим|下次再说|次はログインを直して|wenn es nicht geht frag Paul|si no funciona pregunta a Juan|不知道怎么办
+    das mache ich|это на мне|我来试试|自分でやります|c'est moi qui ai cassé le build|me gusta el nuevo botón azul|gosto do resultado
+    the button is blue not red|the problem is the cache, not the db|o erro é de rede, não de auth|проблема в базе, не в коде|问题是redis不是mysql|エラーはJSではなくPHPです
+    die Tabelle hat 3 Spalten|der Button hat 3 Zustände|das Formular hat 3 Felder|la page est en Symfony|die Seite lädt nicht in Firefox|we see this error every week|we saw this last week as well
+"""
 
 
 def _split(listed: str) -> list[str]:
@@ -124,6 +138,12 @@ def test_what_is_thrown_in_is_noticed_whatever_is_polite_around_it() -> None:
     """A refusal in front, a courtesy or a question for assent behind; decisions, and who somebody is."""
     assert _list_noticed(THROWN_IN) == _split(THROWN_IN)
     assert _list_noticed(NOT_THROWN_IN) == []
+
+
+def test_rules_for_later_and_reports_of_the_work_are_told_apart() -> None:
+    """From the next time on, when in doubt, by whom, what is what: in eight languages."""
+    assert _list_noticed(IN_DOUBT_AND_BY_WHOM) == _split(IN_DOUBT_AND_BY_WHOM)
+    assert _list_noticed(OF_THE_WORK) == []
 
 
 TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nValueError: x\n'

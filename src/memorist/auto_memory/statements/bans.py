@@ -58,7 +58,7 @@ _BAN = OpeningPattern(
     r"|(?:pushe?|committe?|merge|deploye?|teste|lösche?|ändere?|nimm|nutze?) (?:nicht|nie(?:mals)?|keine?n?)\b|wir (?:dürfen|wollen|sollten) (?:[\w-]+ ){0,4}(?:nicht|keine?n?)\b"
     rf"|(?:ne |n['’])(?!est\b|a\b|ai\b|ont\b|sont\b|peu[tx]\b|marche|fonctionne|passe|va\b|sai[st]\b|faut\b|voi[st]\b|comprend|aie\b|était\b)[\w-]+ (?:[\w-]+ )?(?:pas|plus|jamais|aucune?|que|rien)\b|(?!c['’]|j['’]|je\b|tu\b|il\b|on\b|ça\b|marche|fonctionne|passe\b|va\b|sait\b|peut\b|faut\b|voit\b|mais\b|donc\b)\w{{3,}}(?<!t) (?:pas|plus|jamais) (?!mal\b|grave\b|de souci|encore\b|sûr\b|grand\b)\w+|(?:pas|plus) d(?:e |['’])(?!{_LACKED}\b)\w+|(?:évite|arrête)[rz]? d(?:e |['’])\w+"
     rf"|not (?:with|via|through|using) (?!it\b|that\b|this\b|the\b|me\b|you\b)\w+|no (?!(?:puedes|tienes|entiendes|sabes|ves|haces|crees|debes|eres|estás|estas|has|es|quieres|pareces)\b)(?!{_LACKED}\b)(?:l[oa]s? )?\w{{2,}}(?:es|as|éis|áis)\b(?! (?:eso|esto|lo)\b)|no (?:hay que|se (?:debe|puede)n?) \w+|(?:evita|deja de) \w+|nada de \w+|(?:[\w-]+ ){{1,6}}no (?:hacen? falta|se tocan?)\b"
-    r"|n[ãa]o (?!(?:funciona|aparece|abre|carrega|existe|tem|está|esta|foi|sei|consig\w*|vai|pode|precisa|salva|mostra|entende|quero|gost\w+|vejo|era|acho|mais|muda|responde|roda|encontra|fica|volta|atualiza|passa|chega|conecta|recebe|cabe|atende|bate|permite|deixa|faria|seria|teria)\b)\w{2,}(?:a|e|am|em|ar|er|ir)\b(?! (?:isso|isto)\b)|(?:evite|pare? de) \w+"
+    r"|n[ãa]o precisa (?:de )?\w+r\b|no hace falta (?:que )?\w+|pas besoin d(?:e |['’])\w+r\b|n[ãa]o (?!(?:funciona|aparece|abre|carrega|existe|tem|está|esta|foi|sei|consig\w*|vai|pode|precisa|salva|mostra|entende|quero|gost\w+|vejo|era|acho|mais|muda|responde|roda|encontra|fica|volta|atualiza|passa|chega|conecta|recebe|cabe|atende|bate|permite|deixa|faria|seria|teria)\b)\w{2,}(?:a|e|am|em|ar|er|ir)\b(?! (?:isso|isto)\b)|(?:evite|pare? de) \w+"
     r"|(?:[\w.-]+ ){0,3}не (?!(?:очень|есть|здесь|весь|один|только|мои|свои|эти|те|там|день|дни|они|или|сами|все|нашли|смогли)\b)(?!\w*(?:ли|ый|ий|ой|ые|ие|ось|ись|ась)\b)\w{3,}(?:й|йте|ь|ьте|и|ите|ть|ти)\b(?! (?:это|его|её)\b)|(?:хватит|перестань|нельзя) \w+|никаких \w+"
     r"|[^，。,?？]{0,14}?(?:不要|别(?!的|人|处|名)|切勿|禁止|不准|不许|不能(?=用|改|动|删|加|碰))\s?[^，。,]{2,}"
     r"|[^。、?？]{2,40}(?:ないで(?:ください|下さい|ね|よ)?|(?:する|使う|触る|消す)な|をやめて(?:ください|ね)?|なくていい(?:です)?)(?:[。、!！]|$)|[^.?]{2,40}(?:지 ?(?:마|말)[^\s,.]*|금지)"
@@ -90,6 +90,11 @@ _THEREFORE = lazy_pattern(
     r"(?:\s*[,.;–—-]\s*|\s)(?:and )?(?:so|therefore|that['’]s why|deshalb|daher|darum|donc|du coup|así que|por eso|entonces|então|por isso|поэтому|так что)[\s,]+|[,.;–—-]\s*also\s+|[，。、,\s]*(?:所以|因此|だから|なので|그래서|그러니까)[，、,\s]*",
     re.IGNORECASE,
 )
+_HABIT = lazy_pattern(
+    r"\b(?:every time|all the time|constantly|ständig|jedes mal|dauernd|tout le temps|à chaque fois|todo el (?:tiempo|rato)|cada vez|toda hora|o tempo todo|каждый раз|постоянно|вс[её] время)\b|每次|老是|总是|いちいち|毎回",
+    re.IGNORECASE,
+)
+"""Says that it is done again and again."""
 _MOMENT = lazy_pattern(
     r"\b(?:yet|still|now|today|tonight|tomorrow|for the moment|until|till|while i|again|"
     r"noch|erst|jetzt|heute|morgen|gerade|gleich|encore|maintenant|aujourd['’]hui|pour l['’]instant|tout de suite|todavía|aún|ahora|hoy|mañana|ainda|agora|hoje|amanhã|"
@@ -131,8 +136,10 @@ def classify_ban(sentence: ProseSentence) -> Ban | None:
         or _LOOKS.search(masked, 0, end)
     ):
         return None
-    is_explained = _holds_reason(masked, found.end()) or any(
-        _is_reason(mask_quotations(each)) for each in (sentence.after, sentence.before)
+    is_explained = (
+        bool(_HABIT.search(masked))
+        or _holds_reason(masked, found.end())
+        or any(_is_reason(mask_quotations(each)) for each in (sentence.after, sentence.before))
     )
     if is_explained:
         return "explained"

@@ -87,10 +87,10 @@ BRIEF_RULES: tuple[StatementPattern, ...] = parse_statement_patterns(
         |to) (?!(?:this|that|it|here)\b)[^?,;]+$|this is (?:a|an|our|my) (?:[\w-]+ ){{0,3}}(?:repo\w*|project|machine|server|monorepo|codebase
         |prototype|product|company)\b[^?,;]*$)
       unless: .*\b(?:error|bug|crash\w*|problem|broken|mess|issue|failing|wrong)\b
-    rule: (?P<text>(?:unsere?[nmrs]?|mein\w*|die|der|notre|nos|les?|la|nuestr\w+|el|los|las|noss\w+|os?|as?|наш\w*) [^,?]{{2,40}} (?:ist|sind|liegt
-        |liegen|steht|läuft|heißt|kommt|est|sont|se trouve|s['’]appelle|tourne|es|está|son|están|se llama|corre|é|são|fica|roda|находится|лежит
-        |это)\b[^,?]{{2,40}}, (?:und |et |y |e |а )?(?:nicht|pas|no|não|не) [^?]{{2,40}}$)
-      unless: .*\b(?:button|fehler|kaputt|seite|erreur|page|botón|página|кнопк\w*|экран\w*)\b
+    rule: (?P<text>(?:the|our|my|unsere?[nmrs]?|mein\w*|die|der|das|notre|nos|les?|la|nuestr\w+|el|los|las|noss\w+|os?|as?|наш\w*|основн\w+|главн\w+) [^,?]{{2,40}}? (?:is|are|ist|sind|liegt
+        |liegen|steht|läuft|heißt|kommt|est|sont|c['’]est|se trouve|s['’]appelle|tourne|es|está|son|están|se llama|corre|é|são|fica|roda|находится|лежит
+        |это|(?=[a-z]))\b[^,?]{{2,40}}(?:,| (?:and|und|et|y|e|а)|(?= (?:not|pas)\b)) (?:not|nicht|pas|no|não|не) (?!(?:responde\w*|funciona\w*|abre\w*|carrega\w*|répond\w*|marche|отвеча\w+|работа\w+|\w+iert|working|loaded|visible|shown|there|yet|sure|clear|centered|aligned)\b)[\w./+-]+(?: [\w./+-]+){{0,3}}[.!]*$|(?:la|el|nuestr[oa]) [^,?]{{2,40}} (?:es|se llama) [\w./-]+ no [\w./-]+[.!]*$)
+      unless: .*\b(?:button|fehler|kaputt|seite|erreur|page|botón|página|кнопк\w*|экран\w*|problem\w*|issue|cause|reason|causa|culpa|ursache|grund|bug|err(?:or|o)|причин\w+|ошибк\w+|проблем\w+|up|down|slow|text|title|colou?r|value|result|font|icon|red|green|blue|gr[ae]y|white|black|rot|grün|blau|rouge|verte?|bleue?|rojo|verde|azul|vermelho|красн\w+|син\w+|зел[её]н\w+|\d+)\b
     """
 )
 """Each waits in the inbox."""

@@ -93,7 +93,7 @@ _ENGLISH_CHANGE = (
     r"(?! (?:this|that|it|these|those|them)\b)(?P<said>.+)"
 )
 _GENERIC_STATE = (
-    r"(?:(?:always |only |never )?(?:expires?|rotates?|lives?|times? out|lasts?|is valid|are valid|goes? (?:stale|out)|runs? (?:on|every|at)|listens? on|defaults? to)"
+    r"(?:(?:always |only |never )?(?:expires?|rotates?|lives?|times? out|lasts?(?! (?:week|month|year|time|night|friday|\w+day)\b)|is valid|are valid|goes? (?:stale|out)|runs? (?:on|every|at)|listens? on|defaults? to)"
     r"|(?:is|are) (?:always |only |never |all )?(?:stored|kept|hosted|signed|encrypted|rotated|cached|logged|limited|capped|retained|issued|versioned|deployed|"
     r"hashed|backed up|replicated|partitioned|sharded|paginated|scheduled|billed|purged|archived|published|released|reset|synced|owned|reviewed))"
 )
@@ -134,9 +134,9 @@ _ROMANCE = (
     r"|(?:j['’]utilise|je (?:travaille|bosse|code|développe)|je suis|yo uso|trabajo|(?:eu )?trabalho(?= (?:com|em|n[ao]) )|eu (?:uso|moro|sou)))\b(?P<said>.+)"
 )
 _ROMANCE_CHANGE = (
-    r"(?:(?:nous sommes|on est|nous avons|on a|j['’]ai) (?:passés?|migrés?|changés?|déplacés?|déménagés?|remplacés?|renommés?|mis à jour|augmentés?)"
+    r"(?:(?:nous sommes|on est|nous avons|on a|j['’]ai) (?:(?:laissé tomber|abandonné|lâché)(?= [\w.+-]+ (?:pour|au profit)\b)|passés?|migrés?|changés?|déplacés?|déménagés?|remplacés?|renommés?|mis à jour|augmentés?)"
     r"|(?:nos )?(?:hemos )?(?:pasamos|migramos|cambiamos|movimos|actualizamos|reemplazamos|renombramos|subimos|migrado|cambiado|actualizado)"
-    r"|(?:nós )?(?:passamos|mudamos|trocamos|atualizamos|migramos|movemos|renomeamos|substituímos))\b(?P<said>.+)"
+    r"|(?:dejamos|abandonamos|largamos) (?!de\b)(?=[^,]{2,40}(?:,| y| e) (?:ahora|agora)\b)|(?:nós )?(?:passamos|mudamos|trocamos|atualizamos|migramos|movemos|renomeamos|substituímos))\b(?P<said>.+)"
 )
 _RUSSIAN = (
     r"(?:(?:наш\w*|мо[йяёеи]|все) (?:[\w./+-]+ ){1,4}?(?:—|–|-|это|работа\w+|использу\w+|наход\w+|леж\w+|называ\w+|крут\w+|жив\w+|стоит|стоят|хран\w+|"
@@ -145,7 +145,7 @@ _RUSSIAN = (
     r"|наш\w* [\w-]+:? (?=https?://|\S*\.\w{2,}/|\d)|у нас(?: \w+)?|мы (?:используем|работаем|деплоим|делаем|занимаемся|храним|пишем|сидим|живём|разворачиваем|выпускаем|релизим|тестируем)|я (?:использую|пишу|работаю))"
     r"(?P<said>\b.+|\s.+)"
 )
-_RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>(?!.* (?:а|но) (?:внутри|там|всё|ничего)\b).+)"
+_RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|ушли(?= с \S+ на)|отказались|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>(?!.* (?:а|но) (?:внутри|там|всё|ничего)\b).+)"
 _CHINESE = (
     r"(?:(?:我们|咱们|我|本|公司|团队)[^，。？?！]{0,14}?(?:(?:确定|定)(?:下来)?了，)?|[^，。？?！]{0,8}?(?:项目|团队|公司|后端|前端|数据库|服务器|环境|仓库|代号|预算|集群|网站|流水线|部署|发布|"
     r"版本|框架|日志|文档|技术栈|缓存|域名)[^，。？?！]{0,6}?)(?:用的是|使用的是|使用|采用|用(?![例户来完途法于])|跑在|部署在|基于|定为|定在|改为|改成|换成|放在|存在|托管在|叫做?|"
@@ -188,16 +188,16 @@ _REFUSAL = lazy_pattern(
 _CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|broke\w*|error\w*|bugs? (?:in|with|when|where)|crash\w*|wrong\w*|missing|slow\w*|stuck|blocked|blank|empty|weird\w*|flaky|timing out|times out|timeouts?|"
-    r"leak\w*|hang(?:s|ing)?|dies?|dying|died|freezes?|froze\w*|stalls?|stalled|stops?(?: (?:working|responding))?(?=\W*$)|panics?|segfaults?|deadlocks?|spins?|goes (?:away|dead)|"
-    r"gets? (?:killed|lost|stuck|dropped)|loops? (?:forever|endlessly)|never (?:returns|finishes|starts|ends|comes back)|out of memory|oom\w*|throw\w*|warn\w*|does ?n['’]?t|do ?n['’]?t|can ?n?['’]?t|cannot|is ?n['’]?t|are ?n['’]?t|won['’]?t|unable|trouble|problems?|issues?|vibration|"
+    r"leak\w*|hang(?:s|ing)?|dies?(?=\W*$| (?:on|at|after|when|with|if|silently|immediately|randomly|every|during|under)\b)|dying|died|freezes?|froze\w*|stalls?|stalled|stops?(?: (?:working|responding))?(?=\W*$)|panics?|segfaults?|deadlocks?|spins?|goes (?:away|dead)|"
+    r"gets? (?:killed|lost|stuck|dropped)|loops? (?:forever|endlessly)|never (?:returns|finishes|starts|ends|comes back)|out of memory|oom\w*|throw\w*|warn\w*|does ?n['’]?t|do ?n['’]?t|can ?n?['’]?t|cannot|is ?n['’]?t|are ?n['’]?t|won['’]?t|unable|trouble|problems?|issues?|causes?|vibration|"
     r"experiencing|complain\w*|conflict\w*|currently|since yesterday|yesterday|today|tonight|tomorrow|this (?:morning|week|time|pr|file|function|bug|error|test|page|branch|commit)|right now|"
     r"just now|deadline is (?:in )?\d+ ?(?:h|hrs?|hours?|min\w*|days?)|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
     r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
     r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*|(?:ist|sind|war) (?:rot|grün|leer|weg|falsch|tot|offline|da|neu|zu)(?=\W*$)|(?:est|sont) (?:rouges?|verte?s?|vides?|fausse?s?|morte?s?)(?=\W*$)|(?:está|están|estão) (?:roj[oa]s?|verdes?|vac[ií][oa]s?|vazi[oa]s?|mal|caíd[oa]s?|vermelh[oa]s?)(?=\W*$))\b"
     r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b"
-    r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
-    r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
+    r"|\b(?:erro|error|problema|causa|culpa|fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
+    r"|\b(?:ошиб\w+|причин\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
     r"|我(?:指|说|问|要|想)的是|我的意思|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|吧(?:[，。！,.!\s]|$)|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
     r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました"
     r"|에러|오류|실패|안 ?(?:되|돼|됩)|없|못|버그|느[려리]|깨[졌진]|멈[췄춰]|어제|오늘|내일|지금|현재|방금|왜|어떻게|뭐|무[엇슨]|싶|필요|같[아은]|이상|이거|그거|해야|주세요|줘",
@@ -269,6 +269,24 @@ def find_refusal_or_lead_in_end(masked: str) -> int:
     return refusal.end() if refusal else find_lead_in_end(masked)
 
 
+_DEFINITE = lazy_pattern(
+    r"(?:(?:d(?:er|ie|as)|l[ae]s?|el|los|os?|a(?! gente\b)s?) |l['’])", re.IGNORECASE
+)
+_FOREIGN_SURROUNDINGS = lazy_pattern(
+    r"\b(?:\w*(?:datenbank|umgebung|server|cluster|team|projekt|repo\w*|branch|ticket\w*|freeze|meeting)|doku\w*|tests?|suite|ci|pipelines?|deploy\w*|apis?|keys?|logs?|secrets?|backend|frontend|prod\w*|staging|kund\w+|firma|büro|domain|website|backups?|stack|lizenz|releases?|deadline|budget|"
+    r"stand-?up|sprints?|main|chef\w*|leitung|design\w*|app|abgabe|termin\w*|urlaub|bases? de (?:données|datos)|serveurs?|docs?|documenta\w+|préprod|recette|dépôts?|équipe|clients?|site|branche|mises? en prod|servidor\w*|base|equip[oe]|clientes|rama|repositorio|entorno|banco|ambiente|reposit[óo]rio|"
+    r"empresa|entreprise|réunion|reunión|reunião|projets?|proyecto|projeto|wiki|tableau|tablero|quadro|url|port|puerto|porta|version|versión|versão|langue|idioma|nom|nombre|nome|adresse|dirección|endereço|license|licence|licencia|licença|region|región|chat|kanal|canal)\b",
+    re.IGNORECASE,
+)
+"""What surrounds the code in the other languages of Latin letters."""
+
+
+def _is_of_thing_in_sight(masked: str) -> bool:
+    """Whether a fact with a definite article is about a thing that may be on the screen."""
+    found = _DEFINITE.match(masked)
+    return found is not None and _FOREIGN_SURROUNDINGS.search(masked) is None
+
+
 _FROM_NOW_ON = lazy_pattern(rf"{FROM_NOW_ON}\b\s*[:,–—-]?\s*", re.IGNORECASE)
 """What a fact may begin with, as it holds from then on."""
 
@@ -296,6 +314,8 @@ def classify_plain_fact(sentence: ProseSentence) -> PlainFact | None:
         or _PARTICULAR.search(sentence.masked, start + match.start("said"))
         for match in found
     )
+    if wide == 0 and _is_of_thing_in_sight(masked):
+        return None
     return "particular" if named else "vague"
 
 

@@ -208,7 +208,7 @@ _LEAD_IN = lazy_pattern(
     r"|alright|right|exactly"
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|ah|ach|übrigens|au fait|por cierto|aliás|now|then|one more "
     r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай|non mais|mais non|nein aber|no pero|não mas|нет но|ну"
-    r"|last thing|finally|remark"
+    r"|for the record|quick note|just so you know|to be clear|heads[- ]up|pour info|zur info|para que sepas|last thing|finally|remark"
     r"|(?:basically|essentially|anyways?|honestly|you know|i guess|bon|ben|du coup|en fait|bueno|pues|o sea|bom|naja|tja|im grunde|grundsätzlich|короче|в общем)"
     r"(?=[ ,]+(?:from now on|going forward|in future|always|never|please|don['’]?t|ab jetzt|künftig|in zukunft|immer|niemals|bitte|à partir|désormais|toujours|jamais|ne |de ahora|a partir|siempre|nunca|sempre|no |não |"
     r"basically|like|so|yeah|okay|с этого|отныне|всегда|никогда|не ))|like(?= (?:always|never|from now on)\b)"
@@ -217,7 +217,7 @@ _LEAD_IN = lazy_pattern(
     re.IGNORECASE,
 )
 _FORMER_ORDER = lazy_pattern(
-    r"(?:i(?:['’]ve)? (?:already |just |clearly |repeatedly )?(?:said|told you)(?: already| before| so| \w+ times)*\s*[:,–—-]"
+    r"(?:i(?:['’]ve| keep)? (?:already |just |clearly |repeatedly )?(?:said|told you|telling you|saying)(?: already| before| so| \w+ times)*\s*[:,–—-]"
     r"|(?:wie )?(?:ich )?(?:sagte|hab(?:e)?|hatte)(?: (?:ich|es|dir|euch|doch|ja|schon|bereits|mehrfach|gesagt|geschrieben))*\s*[:,–—-]"
     r"|(?:je (?:te|vous|l)['’ ]?(?:ai|avais)|j['’](?:ai|avais))(?: déjà| bien)* (?:dit|demandé)(?:\s*[:,–—-]| que\b| de\b| (?=d['’]))"
     r"|(?:yo )?(?:ya )?(?:te |les |os )?(?:dije|he dicho|había dicho|pedí)(?:\s*[:,–—-]| que\b)"

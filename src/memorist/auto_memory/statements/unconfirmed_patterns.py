@@ -145,7 +145,7 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
         |below|short|small|to|at|within|in)|write (?:the |your )?tests? first|tests? first|(?:run|use) [\w.-]+ on (?:save|commit|push|every)
         |use the (?:repo|project|team|house|company)(?:['’]s)? own|use our own)\b.*)
       unless: {ONE_PLACE}
-    rule: (?P<text>.{{6,120}}\bevery (?:single )?time\s*[.!]*$)
+    rule: (?P<text>.{{6,120}}\bevery (?:single )?time\s*[.!]*$|we (?!(?:need|want|should|could|can|have|had|got|saw|will|met|meet|see|get)\b)[a-z]+(?<!ed)(?<!ing) [^?]{{2,60}} (?:every|each|on) (?:week|month|quarter|sprint|release|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)[.!]*$)
       unless: .*\b(?:fails?|crash\w*|happens)\b
     rule: (?P<text>(?:i|you) (?:don['’]?t|do not) (?:need|have) (?:to|an?|the) .+\b(?:every|each|always)\b.*)
     rule: (?P<text>you (?:can|may|should) (?:always )?skip .+)
@@ -265,6 +265,17 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:à la fin|au début) de (?:chaque|toute) (?:session|tâche|réponse|conversation|journée),? .{3,})
     correction: (?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)
     rule: (?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)
+    # From the next time on; when in doubt; who does what.
+    rule: (?P<text>(?:nächstes mal|beim nächsten mal|la prochaine fois|la próxima vez|(?:d?a )?próxima vez|в следующий раз)[\s,:]+(?!(?:que|quand|quando|cuando|als|wenn|когда|será|sera|wird|il|elle|on|je|ich|es|она?|мы|я|\w+t|\w+[еи]м)\b).{6,}
+        |(?:下次|下回)(?!再(?:说|聊|来))[^?？]{4,}|(?:次から|次回(?:から|は))[^?？]{3,}(?:て|ないで)(?:ください|下さい|ね|よ)?[。！!]*$)
+    rule: (?P<text>(?:if|when|si|se|quando|cuando|quand|wenn|falls|im zweifel|bei|en cas d|en caso d|em caso d|если|когда) [^?]{3,60}?(?<! la)(?<! una)(?<! esa)(?<! tu)(?<! mi)[, ](?:(?:je|tu|me|du|ты)\b |simplement |einfach )*(?:ask|frag\w*|demande\w*|pregunt\w*|pergunt\w*|спр[ао]\w+|уточн\w+)(?:-moi| me| mich| nach| first| erst| avant| antes)*[.!]*$
+        |[^，。?？]{0,6}(?:不(?:确定|清楚|懂|明白|知道)|有(?:疑问|问题)|拿不准)[^，。?？]{0,6}[，,]?(?:就|请|先)*问(?:我|一下)[^?？]{0,8})
+      unless: .*\b(?:paul|todos|alle|everyone|all)\b
+    rule: (?P<text>(?:yo )?me encargo (?:yo )?de [^?]{3,}, (?:tú|vos|no)\b.*|deja(?:me)? [^?]{3,30} a mí[.!]*$|deixa [^?]{3,30} (?:comigo|pra mim)[.!]*$|(?!это\b|ошибк|баг)[^?,]{3,30} (?:на мне|(?:делаю|катаю|запускаю) я(?: сам[аи]?)?)(?:, .*|[.!]*$)|(?!das (?:mache|übernehme|erledige)\b|es\b)[^?,]{3,30} (?:mache|übernehme|erledige) ich(?: selbst| selber| immer)?(?:, .*|[.!]*$)
+        |[^?]{3,60}c['’]est (?:moi|(?-i:[A-Z])\w+) qui (?:m['’]|s['’]|les? |la )?(?:en )?(?:occupe|gère|fais|fait|lance)\b.*|[^，。?？]{1,10}(?:我(?:自己)?来|由我)(?:做|弄|处理|负责|发|部署|提交)[^?？]*|[^。?？]{1,20}は(?:自分|私|僕|俺|こちら)(?:が|で)(?:やる|やり|行|対応)[^?？]*)
+      unless: .*\b(?:now|jetzt|heute|maintenant|aujourd\w+|ahora|hoy|agora|hoje|сейчас|сегодня)\b|.*(?:现在|今天|今(?!後)|ます[。]*$)
+    rule: (?P<text>(?:a mí )?me gustan? (?:más )?(?!(?:est|es[eao]\b|cómo|como|así|la idea|el (?:resultado|cambio|diseño|nuevo)|la nueva)\w*)\w+ .{6,}|(?:eu )?gosto (?:mais )?d[eao]s? (?!(?:como|ess|iss|est|ver|ideia)\w*)\w+ .{5,}|[^。?？]{3,30}が(?:好き|苦手|嫌い)(?:です|だ)?[。！!]*$)
+    rule: (?P<text>(?:うちは|今は)?[A-Za-z][\w.+-]*(?:は|を)(?:やめて|捨てて)、?[A-Za-z][\w.+-]*(?:に(?:し|移|変|切|乗)|を使).{1,12})
     # What holds for all of a kind, and what is to be kept in mind behind a task.
     rule: (?P<text>(?!(?:es|das|il|ça|elle|eso|isso|ele|ela|это|он|она)\b)[^,?:]{3,60}, (?:siempre|sempre|toujours|immer|всегда|nur noch) (?:en|em|auf|in|на|mit|avec|con|com|sans|sin|sem|ohne|без) [\w-]+(?: [\w-]+){0,2}[.!]*$)
       unless: .*\b(?:est|ist|sind|está|es|fica|reste|bleibt|sont|son|são|hängt|läuft|tourne|bloqu\w+|échou\w+|plante\w*|fall[aeo]\w*|falh\w+|пада\w+)\b
