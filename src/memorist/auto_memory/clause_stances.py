@@ -160,7 +160,9 @@ SWITCHES = tuple(
     )
 )
 _SWITCH_TO = lazy_pattern(
-    r"\b(?:switched|moved|migrated|changed)(?: over)? to (?=[\w@./+-]+\W*$)", re.IGNORECASE
+    r"\b(?:switched|moved|migrated|changed|went|gone|reverted)(?: over| back)? to"
+    r" (?=[\w@./+-]+\W*$)",
+    re.IGNORECASE,
 )
 _ASK_BEFORE = lazy_pattern(
     r"(?:\b(?:always|please) )*(?P<denied>\b(?:don['’]?t|do not|never|no need to|stop) )?"
@@ -260,7 +262,7 @@ _FRAME_WORDS = parse_word_list(
     zukunft seulement uniquement passe passons passés passé à solo sólo usaremos pasamos cambiamos
     migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
     переходим берём используем sind wants
-    bother bothering n ne никогда больше надо нужно можно muss musst darf darfst
+    bother bothering wird werden n ne никогда больше надо нужно можно muss musst darf darfst
     puedes puede pode podes podem usen usem utilices utilice utilizar utilizes utilize debes deve
     devem más mais por favor soll sollst sollen sollte solltest kannst können dürfen müssen
     """

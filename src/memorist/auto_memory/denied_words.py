@@ -10,7 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memorist.auto_memory.clause_stances import MAX_COMPARED_CHARS, ClauseStance, fold_word_ending
+from memorist.auto_memory.clause_stances import (
+    MAX_COMPARED_CHARS,
+    ClauseStance,
+    fold_word_ending,
+    get_alternatives_of_word,
+)
 from memorist.core.lazy import lazy_pattern
 
 ONE_CASE = lazy_pattern(
@@ -51,13 +56,15 @@ def rules_out_more(
 
 
 _ALWAYS = lazy_pattern(
-    r"\W*(?:please |bitte )?(?:always|immer|toujours|siempre|sempre|всегда)\b", re.IGNORECASE
+    r"\W*(?:please |bitte )?(?:always|immer|toujours|siempre|sempre|всегда|we|wir|nous|мы)\b",
+    re.IGNORECASE,
 )
 
 
 def _always_does(word: str, stance: ClauseStance, text: str) -> bool:
     """Whether a clause asks for what a word says whenever something is so."""
-    return stance.order[0] == word and _ALWAYS.match(text[stance.start :]) is not None
+    is_done = stance.order[0] == word or get_alternatives_of_word(word) is not None
+    return is_done and _ALWAYS.match(text[stance.start :]) is not None
 
 
 _LIGHT_VERBS = frozenset(("go", "out", "happen", "occur"))
@@ -74,6 +81,8 @@ def _says_of_same(denied: Sequence[str], order: Sequence[str]) -> bool:
     words = [_fold_action_noun(word) for word in order]
     if set(denied) - set(words):
         return False
+    if set(denied) == set(words):
+        return True
     at = [words.index(word) for word in denied]
     span = max(at) - min(at) + 1
     if at == sorted(at):
@@ -101,12 +110,15 @@ def does_what_is_ruled_out(
 
 
 def list_asserted_words(text: str, stances: Iterable[ClauseStance]) -> frozenset[frozenset[str]]:
-    """The first word of each ban that a text which asserts what is done speaks against."""
+    """The first word of each ban that a text which asserts what is done speaks against; and what it
+    chooses among alternatives.
+    """
     if _ASSERTS.match(text) is None:
         return frozenset()
-    return frozenset(frozenset(_fold_all(each)[:1]) for each in stances if each.is_positive) - {
-        frozenset()
-    }
+    stated = [_fold_all(each) for each in stances if each.is_positive]
+    chosen = {word for words in stated for word in words if get_alternatives_of_word(word)}
+    heads = {word for words in stated for word in words[:1]}
+    return frozenset(frozenset((word,)) for word in heads | chosen)
 
 
 def _ends_clause(word: str, text: str) -> bool:
@@ -115,9 +127,11 @@ def _ends_clause(word: str, text: str) -> bool:
 
 
 def list_denied_words(stances: Iterable[ClauseStance]) -> list[frozenset[str]]:
-    """What the clauses rule out, each as content words without the endings of action nouns."""
+    """What the clauses rule out, each as content words without the endings of action nouns; without
+    `add`, which stands for several verbs.
+    """
     found = (frozenset(_fold_all(each)) for each in stances if not each.is_positive)
-    return [words for words in found if words]
+    return [words - {"add"} or words for words in found if words]
 
 
 def _fold_all(stance: ClauseStance) -> list[str]:
@@ -125,9 +139,11 @@ def _fold_all(stance: ClauseStance) -> list[str]:
     return [_fold_action_noun(each) for each in stance.order if not "\u3041" <= each <= "\u3093"]
 
 
+_TO_HAVE = frozenset(map(fold_word_ending, ("keep", "include", "put", "insert", "append", "use")))
+"""Verbs by which something is there, as by `add`."""
 _ACTION_NOUN = lazy_pattern(r"(?<=\w{4})ment\Z|(?<=\w{4}[ts])ion\Z")
 
 
 def _fold_action_noun(word: str) -> str:
-    """`deployment` as `deploy`, `migration` as the stem of `migrate`."""
-    return _ACTION_NOUN.sub("", word)
+    """`deployment` as `deploy`, `migration` as the stem of `migrate`, `keep` as `add`."""
+    return "add" if word in _TO_HAVE else _ACTION_NOUN.sub("", word)

@@ -113,11 +113,20 @@ WORDS_OF_VERBS = {
     "work": parse_word_list("work joined arbeit gewechselt travail 工作 上班 働"),
 }
 """Pieces of the words with which these facts are stated."""
+_HOLDS_ROLE = lazy_pattern(
+    rf"\A(?P<who>(?-i:[A-ZÀ-ÞА-Я])\S{{0,30}}(?: (?-i:[A-ZÀ-ÞА-Я])\S{{0,30}})?) (?:is|ist|est|es)"
+    rf" (?P<now>{NOW} )?(?P<role>(?:the|our|der|die|unser|unsere|le|la|notre|el|nuestr[oa])"
+    rf" [^,;.]{{3,40}}?)(?P<later> {NOW})?[.!]*\Z",
+    re.IGNORECASE,
+)
+"""A name, and the role that one has: `Maria is the release manager`."""
 _OWNERS = lazy_pattern(
     r"\A(?:[oa]|el|la|der|die|das|the|le)? ?(?:responsável|responsable|verantwortliche[rn]?|owner"
     r"|maintainer|zuständige)(?: (?:pel[oa]|por|de|del|du|für|of|for|das?|do))+ "
     rf"(?P<thing>[^,;]{{2,40}}?) (?:{NOW} )?(?:is|é|es|est|ist) (?:{NOW} )?(?:[oa] )?"
     rf"(?P<who>[^,;]{{1,40}}?)(?: {NOW})?[.!]*\Z"
+    r"|\Aответственн\w+ за (?P<ru_thing>[^,;.]{2,40}?) (?:—|-|это|теперь)"
+    r" (?P<ru_who>[^,;.]{2,40}?)[.!]*\Z"
     r"|\A(?P<zh_doer_who>[^，。由是现]{2,4})(?:现在)?负责(?P<zh_done_thing>[^，。]{2,20}?)了?[。]*\Z"
     r"|\A(?P<zh_thing>[^，。]{1,20}?)(?:现在)?由(?P<zh_who>[^，。]{1,12})负责[了。]*\Z"
     r"|\A(?P<ja_thing>[^、。]{1,20}?)の担当(?:者)?は(?:今は)?(?P<ja_who>[^、。]{1,12}?)(?:です|になりました)?。?\Z",
@@ -140,6 +149,8 @@ def say_fact_in_short(text: str) -> str:
             for end in ("thing", "who")
         )
         return f"{who} owns {thing}{' now' if SINCE.search(text) else ''}"
+    if found := _HOLDS_ROLE.match(text):
+        return f"{found['role']} is {found['now'] or ''}{found['who']}"
     return _DONE_BY.sub(_say_who_does, _I_AM.sub("I am", text))
 
 

@@ -28,7 +28,7 @@ from memorist.core.lazy import lazy_pattern
 
 _WORD = r"(?!(?:you|please|let|may|might|can|could|should|must|will|would|if|when)\b)[\w'’/-]+"
 _ONE_VALUE = (
-    r"lives? (?:in|at)|works? (?:at|for)|happens? (?:on|at|in)"
+    r"lives? (?:in|at)|works? (?:at|for)|reports? to|happens? (?:on|at|in)"
     r"|(?:runs?|listens?) on|(?:goes|runs) through"
     r"|(?:points|connects|talks) to"
     r"|(?:joined|starts?|started|ends?|ended|expires?|launched|was (?:born|founded|released))"
@@ -41,6 +41,7 @@ _ONE_VALUE = (
 """Verbs with which a thing has one value."""
 _ONE_OWNER = (
     r"owns|leads|maintains|is (?:owned|managed) by|is responsible for|leitet|betreut|dirige|gère"
+    r"|bundles|builds|compiles|hosts|serves|formats|lints|renders|powers|collects|tracks|stores"
     r"|lidera|gestiona|mantiene|mantém|maintient|verantwortet|pflegt|kümmert sich um"
     r"|s['’]occupe d(?:e|u|es)|(?:se )?(?:encarga|cuida|ocupa) d(?:el|[eoa]s?)|ведёт|отвечает за"
 )
@@ -55,7 +56,7 @@ _WIDE_FACT = lazy_pattern(
     r"\A(?P<subject>[^，。、；\s是はが]{2,20}?) ?(?:"
     r"(?:现在)?(?:是|(?P<zh>(?:已经?)?(?:改|换|变)[成为到])) ?"
     r"(?P<zh_value>[A-Za-z0-9][\w.+/:@-]*)了?"
-    r"|は(?P<now>今)?(?P<ja_value>[A-Za-z0-9][\w.+/:@-]*)"
+    r"|は(?P<now>今)?(?P<ja_value>[A-Za-z0-9][\w.+/:@-]*(?: [A-Z][\w.+-]*)?)"
     r"(?:です|だ|(?P<ja>に(?:なりました|なった|変わりました|変更しました|変更されました)))?)[。！]*\Z"
 )
 """A thing and its name or number, in Chinese and Japanese."""
@@ -70,7 +71,7 @@ _USE = lazy_pattern(
     re.IGNORECASE,
 )
 """What is used for something."""
-_NAMED = lazy_pattern(r"(?-i:[A-ZÀ-ÞА-Я])|\S*\d|[\u3040-\u9fff]")
+_NAMED = lazy_pattern(r"(?:(?:o|a|el|la|le) )?(?-i:[A-ZÀ-ÞА-Я])|\S*\d|[\u3040-\u9fff]")
 _NAME = lazy_pattern(
     r"(?!(?:a|an|the|any|no|it|this|that|ein\w*|un|une|una|um|uma)\b)[\w.+#/-]+\Z", re.IGNORECASE
 )
@@ -80,6 +81,12 @@ _ROLE = lazy_pattern(
     re.IGNORECASE,
 )
 """What somebody is by profession."""
+_PLACE = lazy_pattern(
+    r"(?P<before>in|at|on|auf|bei|à|en|em|в|на|with|mit|avec|con|com) (?P<name>(?-i:[A-ZÀ-ÞА-Я])\S*"
+    r"(?: \S+)?)\Z",
+    re.IGNORECASE,
+)
+"""Where something is, or what it is made with, by name."""
 _PLACED = lazy_pattern(r"(?:at|in|on|under|by|not|a|an|the|to|up|down)\b", re.IGNORECASE)
 _NAMED_THING = lazy_pattern(
     r"(?:branch|port|host|database|registry|bucket|queue|region|editor|shell|language|framework|runtime"
@@ -134,6 +141,12 @@ _MAY = lazy_pattern(
     r"(?P<what>[^,;]{3,80}?)[.!]*\Z",
     re.IGNORECASE,
 )
+_FOR_NOW = lazy_pattern(
+    r" (?:(?:for )?this (?:week|month|quarter|year|sprint|release)|currently|for now"
+    r"|at the moment|dieses jahr|diese woche|zurzeit|cette année|cette semaine|este año|este ano"
+    r"|в этом году)[.!]*\Z",
+    re.IGNORECASE,
+)
 _PART_BREAK = lazy_pattern(r"[,;.] (?:(?:so|and|now) )?|[，；。]")
 _SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
 
@@ -165,7 +178,7 @@ def _read_facts(text: str) -> tuple[_Fact, ...]:
 
 @lru_cache(maxsize=2_000)
 def _read_fact(text: str) -> _Fact | None:
-    plain = say_fact_in_short(text)
+    plain = say_fact_in_short(_FOR_NOW.sub("", text))
     if found := _USE.match(plain):
         sort, subject = "use", list_content_stems(found["subject"])
         is_named = (
@@ -251,11 +264,15 @@ def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
     if mine.is_new or (theirs.is_new and is_same_thing and _are_alike(mine.value, theirs.value)):
         return True
     return (
-        mine.is_named
-        and theirs.is_named
+        ((mine.is_named and theirs.is_named) or _are_places(mine.value, theirs.value))
         and mine.sort != "other"
         and is_same_thing == (mine.sort != "owns")
     )
+
+
+def _are_places(value: str, other: str) -> bool:
+    mine, theirs = _PLACE.match(value), _PLACE.match(other)
+    return mine is not None and theirs is not None and mine["before"] == theirs["before"]
 
 
 def _are_alike(value: str, other: str) -> bool:

@@ -39,9 +39,9 @@ class _GivenValues(Struct, frozen=True):
 _LOOSE = """
     change move raise lower increase reduce bump delay extend shorten set put shift postpone
     reschedule rename evening morning afternoon noon night start max maximum minimum default limit
-    least most uhr o'clock ist sind est sont es son são passé verschoben geändert
+    least most uhr o'clock ist sind est sont es son são é passé verschoben geändert
     repoussé repoussée reporté reportée avancé avancée aplazado aplazada pospuesto pospuesta adiado
-    adiada
+    adiada passou pasó passe cut
 """
 _LOOSE_WORDS = frozenset(map(fold_word_ending, _LOOSE.split()))
 """Words that say only that something changed, or when."""
@@ -99,7 +99,12 @@ def _is_value(at: int, tokens: Sequence[str], read: Sequence[Sequence[str]]) -> 
     if _is_measure(at + 1, tokens, read):
         return True
     before = read[at - 1]
-    return not before or before[0] in VERBS or _COMPARING.match(tokens[at - 1]) is not None
+    return (
+        not before
+        or before[0] in VERBS
+        or before[0] in _LOOSE_WORDS
+        or _COMPARING.match(tokens[at - 1]) is not None
+    )
 
 
 def _is_measure(at: int, tokens: Sequence[str], read: Sequence[Sequence[str]]) -> bool:

@@ -34,7 +34,7 @@ _CHANGES = lazy_pattern(
     r"\A(?:no|nope|nah|actually|correction|update|wrong|nein|korrektur|non|correctif|no,|corrección|não|correção|нет|уточнение)\b\s*[,:.!–—-]"
     r"|\A(?:please )?(?:make|change|set|raise|lower|bump) (?:that|it|this)\b|\A(?:mach|setz)\w* (?:daraus|das|es)\b|\Amets(?:-en| plutôt)\b|\A(?:que sean|ponlo|pon)\b|\A(?:muda|mude|coloca|coloque) (?:para|isso)\b"
     r"|\b(?:now|no longer|has been|have been|was (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|delayed|pushed(?: back| out)?)|migration from|relocated|any ?more|again|instead|upgraded|downgraded|bumped|switched|moved|migrated|changed|renamed|replaced|raised|lowered|rescheduled|postponed|used to|was too|were too|is outdated|"
-    r"jetzt|nicht mehr|wieder|stattdessen|umgestiegen|umgestellt|gewechselt|aktualisiert|verschoben|geändert|ersetzt|war zu|waren zu|(?:repouss|report|avanc)ée?s? (?:au|à)|aplazad[oa]s?|pospuest[oa]s?|adiad[oa]s?|"
+    r"jetzt|nicht mehr|wieder|stattdessen|umgestiegen|umgestellt|gewechselt|aktualisiert|verschoben|geändert|ersetzt|war zu|waren zu|(?:repouss|report|avanc)ée?s? (?:au|à)|aplazad[oa]s?|passou|pasó|cut to|went back|pospuest[oa]s?|adiad[oa]s?|"
     r"maintenant|désormais|de nouveau|plutôt|passés? (?:à|de|au)|changé|remplacé|mis à jour|déplacé|était trop|"
     r"ahora|ya no|de nuevo|cambiamos|pasamos|migramos|actualizamos|movimos|era (?:muy|demasiado)|agora|já não|mudamos|passamos|trocamos|atualizamos|migramos|era (?:muito|pouco)|"
     r"теперь|больше не|снова|перешли|обновили\w*|перенесли|сменили|заменили|было слишком)\b|\bne\b.{1,40}\bplus\b|\bnão\b.{1,40}\bmais\b"
