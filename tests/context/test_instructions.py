@@ -18,12 +18,8 @@ from memorist.context.instruction_reading import (
     strip_html_comments,
 )
 from memorist.context.instruction_report import InstructionReport
-from memorist.context.instruction_scope import (
-    MAX_EXPANDED_PATTERNS,
-    expand_glob_braces,
-    matches_any_glob,
-    parse_instruction_rule,
-)
+from memorist.context.instruction_scope import parse_instruction_rule
+from memorist.core.glob_patterns import MAX_EXPANDED_PATTERNS, expand_glob_braces, matches_any_glob
 from memorist.errors import StoreError
 from memorist.ports import FileInfo
 from memorist.settings import ContextSettings

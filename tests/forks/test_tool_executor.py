@@ -327,6 +327,29 @@ async def test_the_one_file_in_another_spelling_is_another_file(home: Path) -> N
 
 
 @pytest.mark.covers("FK-3")
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.md", ["notes.md", "sub/deep/rules.md"]),
+        ("*.{py,{md,txt}}", ["notes.md", "sub/a.py", "sub/deep/rules.md"]),
+        ("sub/*", ["sub/a.py"]),
+        ("./sub/**/*.md", ["sub/deep/rules.md"]),
+        ("sub/", ["sub/a.py", "sub/deep/rules.md"]),
+    ],
+)
+async def test_files_are_listed_by_a_glob(tmp_path: Path, pattern: str, names: list[str]) -> None:
+    """A glob without a slash means any folder; braces, also in braces, a folder by its slash."""
+    for name in ("notes.md", "sub/a.py", "sub/deep/rules.md", ".git/HEAD.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    hands = ToolExecutor(FolderAccess(folder=tmp_path), DiskFiles())
+
+    (listed,) = await do(hands, ListFilesCall(pattern=pattern))
+
+    assert listed.text.split("\n") == [str(tmp_path / name) for name in names]
+
+
+@pytest.mark.covers("FK-3")
 async def test_reading_can_be_boxed_in_too(home: Path) -> None:
     """With `read_anywhere` off, reading and searching outside are denied, also through links, and
     so are commands.

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.core.glob_patterns import expand_glob_braces, matches_any_glob
 from memorist.errors import InputError
-from memorist.forks.file_text import matches_glob
 from memorist.forks.file_tool_calls import ListFilesCall, SearchCall
 from memorist.forks.shell_command import run_limited_program
 from memorist.ports import FileSystem
@@ -93,11 +93,10 @@ def _render_entries(entries: list[str], limit: int | None, none: str) -> str:
 def _find_files(files: FileSystem, folder: Path, pattern: str | None) -> list[Path]:
     """Regular files below the folder, without links and git's own folders."""
     found = []
+    patterns = expand_glob_braces([pattern or "**"])
     for path in files.walk(folder, limit=MAX_SEARCHED_FILES):
         relative = path.relative_to(folder)
-        if ".git" not in relative.parts and (
-            pattern is None or matches_glob(pattern, relative.as_posix())
-        ):
+        if ".git" not in relative.parts and matches_any_glob(relative.as_posix(), patterns):
             facts = files.lstat(path)
             if facts is not None and facts.is_file:
                 found.append(path)

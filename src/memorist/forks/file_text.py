@@ -1,13 +1,8 @@
-"""Edits of a file's text, how a file is shown to the model, and which names a glob matches.
-
-Pure.
-"""
+"""Edits of a file's text, and how a file is shown to the model. Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from fnmatch import translate
 
 from memorist.core.apply_patch import (
     AddFilePatch,
@@ -116,44 +111,6 @@ def render_file_lines(text: str, *, first: int, lines: int | None, numbered: boo
     if last < len(every) or not shown:
         shown.append(f"(The file has {len(every)} lines.)")
     return "\n".join(shown)
-
-
-def matches_glob(pattern: str, relative: str) -> bool:
-    """Whether a path relative to the searched folder matches a glob: `*` and `?` within a name,
-    `**` for any folders, `{a,b}` for alternatives.
-
-    A pattern without a slash matches names in any folder, as in the hosts' own tools.
-    """
-    names = relative.split("/")
-    for plain in _expand_braces(pattern):
-        parts = plain.lstrip("/").split("/")
-        if _matches_parts(parts if len(parts) > 1 else ["**", *parts], names):
-            return True
-    return False
-
-
-def _expand_braces(pattern: str) -> list[str]:
-    """Expand the first pair of braces; one pair is enough for the file extensions that models ask
-    for.
-    """
-    found = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", pattern)
-    if found is None:
-        return [pattern]
-    return [found[1] + choice + found[3] for choice in found[2].split(",")]
-
-
-def _matches_parts(parts: list[str], names: list[str]) -> bool:
-    """Whether the pattern's parts match the names: tracks, part by part, the set of name counts
-    that may have been consumed.
-    """
-    used = {0}
-    for part in parts:
-        if part == "**":
-            used = set(range(min(used, default=len(names) + 1), len(names) + 1))
-        else:
-            fits = re.compile(translate(part)).match
-            used = {count + 1 for count in used if count < len(names) and fits(names[count])}
-    return len(names) in used
 
 
 def build_edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextTransform:
