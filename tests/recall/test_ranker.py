@@ -23,7 +23,8 @@ from memorist.errors import DamagedIndex, ModelRequestRejected, StoreError
 from memorist.recall import lexical_score
 from memorist.recall.entry_vectors import InMemoryEntryVectors
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry, render_embedding_text
-from memorist.recall.ranker import EntryRank, Ranker, merge_rankings_across_conversations
+from memorist.recall.ranker import Ranker
+from memorist.recall.score_fusion import EntryRank, merge_rankings_across_conversations
 from memorist.recall.word_index import IndexRow, WordIndex
 from support.sweeps import examples
 

@@ -15,7 +15,8 @@ from memorist.core.language_detection import stem_in_language
 from memorist.core.search_words import MAX_WORD_CHARS, extract_words_with_keys
 from memorist.core.word_stems import MAX_STEM_LETTERS, stem_word
 from memorist.recall.lexical_score import SearchEntry
-from memorist.recall.ranker import Ranker, is_one_letter_off
+from memorist.recall.ranker import Ranker
+from memorist.recall.search_query import is_one_letter_off
 from support.sweeps import examples
 
 ENGLISH = (

@@ -1,4 +1,4 @@
-"""Parse a query into the words to search for. Pure."""
+"""Parse a query into the words to search for, and find typing errors in it. Pure."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from memorist.core.search_words import (
     TIME_QUESTION,
     extract_words_with_keys,
 )
+from memorist.recall.word_chance import WORD_RATES
 
 MAX_QUERY_WORDS = 24
 """Words of a query that are looked up, the rarest: a pasted log has hundreds, and the common ones
@@ -72,3 +73,26 @@ def select_rarest_words(question: SearchQuery, counts: Mapping[str, int]) -> lis
     return sorted(
         (word for word in question.words if counts.get(word)), key=lambda word: (counts[word], word)
     )[:MAX_QUERY_WORDS]
+
+
+MIN_MENDED_LETTERS = 6
+MAX_MENDED_WORDS = 3
+"""Letters of a word that may be a typing error, and how many of one query are looked at: short
+words have too many neighbours.
+"""
+
+
+def may_be_mistyped(word: str) -> bool:
+    """Whether a search key that no entry has may be a typing error."""
+    return len(word) >= MIN_MENDED_LETTERS and word.isalpha() and word not in WORD_RATES
+
+
+def is_one_letter_off(word: str, other: str) -> bool:
+    """Whether one letter was left out, added, changed, or swapped with the next."""
+    shorter, longer = sorted((word, other), key=len)
+    at = next((at for at, sign in enumerate(shorter) if sign != longer[at]), len(shorter))
+    if len(longer) > len(shorter):
+        return longer[at + 1 :] == shorter[at:] and len(longer) == len(shorter) + 1
+    changed = shorter[at + 1 :] == longer[at + 1 :]
+    swapped = shorter[at : at + 2] == longer[at : at + 2][::-1]
+    return changed or (swapped and shorter[at + 2 :] == longer[at + 2 :])

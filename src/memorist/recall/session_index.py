@@ -30,12 +30,8 @@ from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
 from memorist.recall.day_query import find_days_of_query
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
-from memorist.recall.ranker import (
-    EMBEDDING_BATCH,
-    EntryRank,
-    Ranker,
-    merge_rankings_across_conversations,
-)
+from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
+from memorist.recall.score_fusion import EntryRank, merge_rankings_across_conversations
 from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.session_passages import (
     ANSWER_PART_CHARS,
