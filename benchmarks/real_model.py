@@ -301,7 +301,7 @@ def try_stages(line: CommandLine, sessions: Path) -> Iterator[ModelRun]:
     """Stage one and two by an import; every entry that structure proves must still stand."""
     plain = CommandLine(line.home / "structure", line.project, "structural")
     for each in (plain, line):
-        each.run("import", "--sessions", str(sessions), "--yes", "--json", "--model", each.model)
+        each.run("import", str(sessions), "--yes", "--json", "--model", each.model)
     known = _extracts(plain.home)
     rows = line.receipts("rollouts")
     for name, (way, raw, problem) in _extracts(line.home).items():

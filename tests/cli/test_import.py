@@ -123,9 +123,9 @@ def test_an_unknown_price_is_said_to_be_unknown(user: Path) -> None:
 
 
 def test_a_named_folder_is_imported_alone(user: Path, tmp_path: Path) -> None:
-    """`--sessions` searches that folder and no other."""
+    """That folder is searched and no other."""
     codex(tmp_path / "elsewhere" / "any.name", ["Always sweep the shop at closing."], session="z")
-    ran = memorist("import", "--sessions", str(tmp_path / "elsewhere"), "--yes")
+    ran = memorist("import", str(tmp_path / "elsewhere"), "--yes")
 
     assert "to remember: 1 of Codex" in ran.stdout
     assert extracts() == 1

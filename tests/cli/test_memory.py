@@ -137,8 +137,8 @@ def test_every_object_is_sound_json_whatever_bytes_a_file_holds(shell: Shell) ->
 
 
 @pytest.mark.covers("RC-5")
-def test_recall_prints_what_would_be_shown_and_why(shell: Shell, tmp_path: Path) -> None:
-    """The contract's object; another memory folder by name; what is left out is said with `--why`."""
+def test_recall_prints_what_would_be_shown_and_why(shell: Shell) -> None:
+    """The contract's object; what is left out is said with `--why`."""
     path = shell.add("Use pnpm, never npm, in this repository")
     shell.add("The invoices are checked every night", "project")
 
@@ -146,16 +146,13 @@ def test_recall_prints_what_would_be_shown_and_why(shell: Shell, tmp_path: Path)
     assert found.keys() == {"path", "kind", "score", "age_days", "why"}
     assert found["path"] == path
     assert "pnpm" in found["why"]
-    assert shell.json("recall", "pnpm", "--memory-dir", str(tmp_path / "empty")) == {"results": []}
     assert shell("recall", "weather on the moon", "--why").stdout.endswith(
         "nothing would be recalled\n"
     )
 
 
 @pytest.mark.covers("RC-5")
-def test_recall_that_shows_nothing_names_the_nearest_two_and_the_search(
-    shell: Shell, tmp_path: Path
-) -> None:
+def test_recall_that_shows_nothing_names_the_nearest_two_and_the_search(shell: Shell) -> None:
     """Whoever asks on purpose learns what came nearest, and by how much it failed; a program gets
     the same object as before.
     """
@@ -175,8 +172,6 @@ def test_recall_that_shows_nothing_names_the_nearest_two_and_the_search(
     )
     assert shell("recall", "weather on the moon").stdout == f"nothing would be recalled\n{hint}\n"
     assert shell.json("recall", "new repository please") == {"results": []}
-    elsewhere = shell("recall", "new repository", "--memory-dir", str(tmp_path / "empty"))
-    assert elsewhere.stdout == "nothing would be recalled\n"
 
 
 @pytest.mark.covers("RC-5")

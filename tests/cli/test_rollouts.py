@@ -140,7 +140,7 @@ def test_nothing_there_is_one_sentence(tmp_path: Path) -> None:
     for named in ([], ["--sessions", str(tmp_path / "empty")]):
         ran = memorist("rollouts", "sync", *named)
         assert isinstance(ran.exception, NothingToDo)
-        assert "--sessions DIR" in str(ran.exception)
+        assert "memorist import FOLDER" in str(ran.exception)
     assert isinstance(memorist("rollouts", "show").exception, NothingToDo)
     assert memorist("rollouts", "sync", "--sessions", str(tmp_path / "gone")).exit_code == 2
 
@@ -240,13 +240,13 @@ def test_a_sync_whose_consolidation_fails_ends_with_a_status(sessions: Path, hom
 
 
 @pytest.mark.covers("RO-2")
-@pytest.mark.parametrize("command", [["rollouts", "sync"], ["import", "--yes"]])
+@pytest.mark.parametrize("command", [["rollouts", "sync", "--sessions"], ["import", "--yes"]])
 def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(
     sessions: Path, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """One sentence for all of them; no failure is on record, and the next sync takes them all."""
     monkeypatch.setenv("MEMORIST_LOCAL_MODEL", str(tmp_path / "none.gguf"))
-    ran = memorist(*command, "--sessions", str(sessions), "--model", "local")
+    ran = memorist(*command, str(sessions), "--model", "local")
     state = found("rollouts", "status")
 
     assert isinstance(ran.exception, MemoristError)

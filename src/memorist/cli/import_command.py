@@ -24,12 +24,7 @@ from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import AGENTS
 from memorist.store.rollout_rows import OTHERS_SOURCE
 
-_NAMED = "memorist.import.sessions"
 _IS_MINE = "memorist.import.mine"
-
-
-def _keep_named(context: click.Context, _option: click.Parameter, named: tuple[Path, ...]) -> None:
-    context.meta[_NAMED] = named
 
 
 def _keep_is_mine(context: click.Context, _option: click.Parameter, is_mine: bool | None) -> None:
@@ -38,15 +33,6 @@ def _keep_is_mine(context: click.Context, _option: click.Parameter, is_mine: boo
 
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
-@click.option(
-    "--sessions",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    metavar="PATH",
-    help="The same as PATHS.",
-    callback=_keep_named,
-    expose_value=False,
-)
 @click.option(
     "--from",
     "agents",
@@ -102,7 +88,6 @@ def import_sessions_command(
         said = click.get_current_context().meta
         chosen = [
             *paths,
-            *said[_NAMED],
             *(each for name in agents for each in past.copy_and_list_session_folders(name)),
         ]
         age = ANY_AGE_DAYS if max_age_days is None else max_age_days

@@ -25,12 +25,6 @@ WORDS_ALONE = (
 @click.command()
 @words_argument("query")
 @click.option(
-    "--memory-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Memory folder. [default: this project's]",
-)
-@click.option(
     "--limit",
     type=click.IntRange(min=1),
     default=5,
@@ -41,25 +35,19 @@ WORDS_ALONE = (
     "--why", is_flag=True, help="Say what each was found by, and what was found and is left out."
 )
 @output.JSON_OPTION
-def recall_command(
-    query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
-) -> None:
+def recall_command(query: str, limit: int, why: bool, as_json: bool) -> None:
     """Show what an agent would be reminded of by the message QUERY.
 
     Example: memorist recall "run npm install" --why
     """
-    with open_project_memory(memory_dir) as (home, memory):
+    with open_project_memory() as (home, memory):
         found = explain_recall(memory, home.settings.recall, query, limit)
-        past = (
-            ()
-            if memory_dir
-            else find_past_session_passages(
-                home.layout,
-                str(Path.cwd()),
-                query,
-                memory=memory,
-                embeddings=home.settings.recall.embeddings,
-            )
+        past = find_past_session_passages(
+            home.layout,
+            str(Path.cwd()),
+            query,
+            memory=memory,
+            embeddings=home.settings.recall.embeddings,
         )
     heads = found.heads
     now = time.time()
@@ -102,18 +90,18 @@ def recall_command(
         for path, reason in found.left_out:
             click.echo(f"   not  {path}: {reason}")
     if not rows and not past:
-        _print_nothing_found(found, why=why, searchable=memory_dir is None)
+        _print_nothing_found(found, why=why)
 
 
-def _print_nothing_found(found: RecallExplanation, *, why: bool, searchable: bool) -> None:
+def _print_nothing_found(found: RecallExplanation, *, why: bool) -> None:
     click.echo("nothing would be recalled")
     if not why:
-        _print_nearest(found, searchable=searchable)
+        _print_nearest(found)
     if not is_embedder_installed():
         click.echo(WORDS_ALONE)
 
 
-def _print_nearest(found: RecallExplanation, *, searchable: bool) -> None:
+def _print_nearest(found: RecallExplanation) -> None:
     """Print what came nearest to being shown, and the command that searches without a threshold."""
     nearest = found.left_out[:MAX_NEAREST_MEMORIES]
     if nearest:
@@ -124,5 +112,4 @@ def _print_nearest(found: RecallExplanation, *, searchable: bool) -> None:
             f"  {path}  {output.format_description(head.description if head else '')}".rstrip()
         )
         click.echo(f"        {reason}")
-    if searchable:
-        click.echo("`memorist search` also finds what is further away, and past sessions")
+    click.echo("`memorist search` also finds what is further away, and past sessions")

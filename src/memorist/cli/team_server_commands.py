@@ -16,7 +16,6 @@ from memorist.errors import InputError, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
 from memorist.system import format_server_address
 from memorist.team.team_protocol import SPACE_PATTERN
-from memorist.team.team_remote import MAX_KEYS
 from memorist.team.team_store import TeamStore, open_team_store
 
 STORE_OPTION = click.option(
@@ -28,12 +27,10 @@ STORE_OPTION = click.option(
 
 
 @contextmanager
-def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
+def _open_store(location: str) -> Iterator[TeamStore]:
     with open_project_memory() as (home, _):
         own = location or str(home.layout.home / "team-server" / "team.sqlite")
-    store = open_team_store(
-        own if "://" in own else str(Path(own).expanduser().absolute()), most=most
-    )
+    store = open_team_store(own if "://" in own else str(Path(own).expanduser().absolute()))
     try:
         yield store
     finally:
@@ -53,24 +50,15 @@ def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
     multiple=True,
     help="A name that the server answers to, beside this machine's; more than once for several.",
 )
-@click.option(
-    "--most",
-    type=click.IntRange(1, MAX_KEYS),
-    default=MAX_KEYS,
-    show_default=True,
-    help="Memories of one team.",
-)
 @STORE_OPTION
-def team_serve_command(
-    host: str, port: int, allow_host: tuple[str, ...], most: int, store: str
-) -> None:
+def team_serve_command(host: str, port: int, allow_host: tuple[str, ...], store: str) -> None:
     """Keep teams' memories for others, over HTTP. TLS is the work of a reverse proxy before it.
     Needs the extra `team`.
 
     Example: memorist team serve --port 8642
     """
     server = import_module_of_extra("memorist.team.team_server", "team")
-    with _open_store(store, most) as kept:
+    with _open_store(store) as kept:
         limits = server.TeamServerLimits(
             hosts=LOOPBACK_NAMES | {each.lower() for each in allow_host}
         )

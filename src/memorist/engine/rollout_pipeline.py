@@ -406,8 +406,8 @@ class RolloutPipeline(RolloutStore):
         if not mine and not found.skipped:
             where = ", ".join(map(str, folders)) or "the folders of your agents"
             raise NothingToDo(
-                f"there are no recorded sessions in {where}; name files or folders that hold some: "
-                f"--sessions DIR"
+                f"there are no recorded sessions in {where}; name a folder that holds some: "
+                f"memorist import FOLDER"
             )
         only = frozenset(each.id for each in mine) if folders or repository is not None else None
         dependencies = replace(

@@ -20,6 +20,7 @@ from memorist.store.disk_files import make_folders
 from memorist.store.sqlite_database import BUSY_TIMEOUT_SECONDS, create_private_file
 from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state_database
 from memorist.team.team_protocol import LoggedMemoryChange, MemoryHashAndSize, TeamListing
+from memorist.team.team_remote import MAX_KEYS
 
 _TEAM_TABLES = (
     "create table if not exists team_spaces (name text primary key, id text not null, version "
@@ -316,7 +317,7 @@ class TeamStore:
         self._state.close()
 
 
-def open_team_store(location: str, *, most: int) -> TeamStore:
+def open_team_store(location: str, *, most: int = MAX_KEYS) -> TeamStore:
     """Open the store at a path, or at `postgresql://…`, creating it if missing. Raises
     SettingsError, StoreError.
     """

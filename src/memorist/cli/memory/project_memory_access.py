@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import ProjectMemoryOpener
@@ -25,27 +24,18 @@ from memorist.core.text_encoding import (
     replace_surrogates,
 )
 from memorist.errors import UsageError
-from memorist.platforms.user_home import expand_user
 
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 
 
 @contextmanager
 def open_project_memory(
-    directory: Path | None = None, project: Path | None = None
+    project: Path | None = None,
 ) -> Iterator[tuple[ProjectMemoryOpener, AutoMemory]]:
-    """Open the home folder and a memory: of a project's folder (by default the working folder), or
-    the named memory folder. The settings are those of the project.
+    """Open the home folder and the memory of a project's folder (by default the working folder),
+    with the settings of the project.
     """
-    settings = load_project_settings(project=project)
-    if directory is not None:
-        settings = replace(
-            settings,
-            auto_memory=replace(
-                settings.auto_memory, directory=str(Path(expand_user(str(directory))).absolute())
-            ),
-        )
-    home = ProjectMemoryOpener(settings)
+    home = ProjectMemoryOpener(load_project_settings(project=project))
     try:
         yield home, home.memory(str(project or Path.cwd()))
     finally:
