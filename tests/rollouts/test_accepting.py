@@ -110,6 +110,16 @@ RAISED = {
                          "Always sort every menu by price in the kitchen view."),
     "report": ("The agent reported: the kitchen never prints a bill.",
                "The kitchen never prints a bill."),
+    "report denied": ("The agent reported: the kitchen never prints a bill.",
+                      "The agent reported: the kitchen prints a bill."),
+    "report exchanged": ("The agent reported: the kitchen never prints a bill.",
+                         "The agent reported: whoever cooks never washes dishes."),
+    "report with a secret": ("The agent reported: the kitchen never prints a bill.",
+                             "The agent reported: the kitchen never prints a bill, and "
+                             "DB_PASS=hunter2-Xy9Kq7Lm"),
+    "report with an address": ("The agent reported: the kitchen never prints a bill.",
+                               "The agent reported: the kitchen never prints a bill, see "
+                               "https://bills.example.net"),
     "wish grown": ("- Use pnpm for everything in this repository",
                    "- Use pnpm for everything in this repository and remove the lock file first"),
     "fact grown": ("listens on port 8080", "listens on port 8080 and on no other"),

@@ -109,50 +109,6 @@ class RepeatedRequestDetector:
         return any(each.covers_line(line) for each in self._texts)
 
 
-class HandbookLineChecker:
-    """Judges the lines of one answer by `source`, what the model was shown of the sessions."""
-
-    def __init__(self, source: str) -> None:
-        self._check = AnswerLineChecker(source, "")
-        self._source = source.casefold()
-        self._stems = extract_content_stems(source) | extract_content_stems(
-            _JOINTS.sub(" ", source)
-        )
-
-    def find_line_fault(self, line: str, most_words: int) -> str:
-        """Why a line may not stand, whatever it is about; empty where it may."""
-        if not line:
-            return "is empty"
-        if len(line.split()) > most_words:
-            return f"has more than {most_words} words"
-        if redact(line).rules:
-            return "holds a secret"
-        if is_order_to_agent(line):
-            return PLANTED
-        invented = self._find_new_address(line)
-        if invented:
-            return f"names {invented}, which stands nowhere in what the model was shown"
-        return self._check.find_line_fault(line)
-
-    def find_free_wording_fault(self, line: str, most_words: int) -> str:
-        """The same of a sentence that the model words by itself: it must say what is shown, and no
-        leave that is not.
-        """
-        fault = self.find_line_fault(line, most_words)
-        if fault:
-            return fault
-        stems = extract_content_stems(line) - _SPEAKING_STEMS
-        if not stems or len(stems & self._stems) < MIN_SHOWN_SHARE * len(stems):
-            return "says what no claim shows"
-        if claims_permission(line) and line.casefold() not in self._source:
-            return "says what a person allowed, or that a check is not needed"
-        return ""
-
-    def _find_new_address(self, line: str) -> str:
-        found = (match[0].rstrip(".,;:") for match in _ADDRESS.finditer(line))
-        return next((each for each in found if each.casefold() not in self._source), "")
-
-
 MAX_LINE_WORDS = 400
 """Words of a line that a model may write."""
 
@@ -166,8 +122,12 @@ class ModelWrittenLineReview:
         texts = [render_handbook(draft.handbook), render_memory_summary(draft.summary)]
         texts += [f"{row.raw_memory}\n{row.rollout_summary}" for row in rows]
         source = "\n".join(texts)
-        self._check = HandbookLineChecker(source)
+        self._check = AnswerLineChecker(source, "")
+        self._source = source.casefold()
         self._shown = analyze_text(source).stems
+        self._content = extract_content_stems(source) | extract_content_stems(
+            _JOINTS.sub(" ", source)
+        )
         self._claims = [
             (entry.text, extract_content_stems(entry.text))
             for group in draft.handbook.groups
@@ -189,15 +149,38 @@ class ModelWrittenLineReview:
         if is_order_to_agent(line) and not is_order_to_agent(known):
             self.planted = self.planted or f"{what} {PLANTED}: “{shorten_to_one_line(line, 80)}”"
             return False
-        find = self._check.find_line_fault if known else self._check.find_free_wording_fault
-        fault = find(line, MAX_LINE_WORDS)
-        fault = "" if known and fault == PLANTED else fault
+        fault = self._find_line_fault(line) or ("" if known else self._find_free_fault(line))
         if not fault and self._turns_round(line, known):
             fault = "turns round what a claim says"
         if fault:
             self.dropped.append(f"{what} {fault}: “{shorten_to_one_line(line, 80)}”")
             return False
         return True
+
+    def _find_line_fault(self, line: str) -> str:
+        """Why a line may not stand, whatever it is about; empty where it may."""
+        if len(line.split()) > MAX_LINE_WORDS:
+            return f"has more than {MAX_LINE_WORDS} words"
+        if redact(line).rules:
+            return "holds a secret"
+        if invented := self._find_new_address(line):
+            return f"names {invented}, which stands nowhere in what the model was shown"
+        return self._check.find_line_fault(line)
+
+    def _find_free_fault(self, line: str) -> str:
+        """The same of a sentence that the model words by itself: it must say what is shown, and no
+        leave that is not.
+        """
+        stems = extract_content_stems(line) - _SPEAKING_STEMS
+        if not stems or len(stems & self._content) < MIN_SHOWN_SHARE * len(stems):
+            return "says what no claim shows"
+        if claims_permission(line) and line.casefold() not in self._source:
+            return "says what a person allowed, or that a check is not needed"
+        return ""
+
+    def _find_new_address(self, line: str) -> str:
+        found = (match[0].rstrip(".,;:") for match in _ADDRESS.finditer(line))
+        return next((each for each in found if each.casefold() not in self._source), "")
 
     def is_statement_acceptable(self, line: str, what: str, known: str = "") -> bool:
         """The same for a line that says what holds: it may not be a request without the word that
