@@ -104,3 +104,12 @@ def test_yaml_is_read_as_the_text_that_stands_there() -> None:
         "b": "x: y",
         "a": ["1", "é"],
     }
+
+
+def test_a_pattern_that_is_a_part_of_another_is_not_compiled() -> None:
+    """Its text alone is asked for, when the module of both is loaded."""
+    part = lazy_pattern("(part")
+
+    whole = lazy_pattern(rf"{part.pattern}|whole)")
+
+    assert whole.fullmatch("whole")

@@ -23,16 +23,16 @@ class _LazyPattern:
     slots, so that later calls cost no extra lookup.
     """
 
-    __slots__ = ("__weakref__", "_flags", "_text", *_METHODS)
+    __slots__ = ("__weakref__", "_flags", *_METHODS)
 
     def __init__(self, text: str | bytes, flags: int) -> None:
-        self._text = text
+        self.pattern = text  # one may be a part of another, which compiles neither
         self._flags = flags
 
     def __getattr__(self, name: str) -> object:
         if name not in _METHODS:
             raise AttributeError(name)
-        compiled = re.compile(self._text, self._flags)
+        compiled = re.compile(self.pattern, self._flags)
         for each in _METHODS:
             setattr(self, each, getattr(compiled, each))
         return getattr(compiled, name)
