@@ -126,3 +126,16 @@ def test_what_waits_is_named_where_all_is_forgotten(shell: Shell) -> None:
 
     assert ["1 change of the inbox not touched" in each for each in said] == [True] * 3 + [False]
     assert "Use deno for scripts" in shell("memory", "inbox").stdout
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+def test_what_is_named_twice_is_decided_once(shell: Shell, verb: str) -> None:
+    """By its number and its id, or typed twice: it failed after it had done what was asked."""
+    propose(shell, "deno", "Use deno for scripts")
+    (waiting,) = shell.json("memory", "inbox")["waiting"]
+
+    done = shell("memory", "inbox", verb, "1", waiting["id"], "1")
+
+    assert done.exit_code == 0
+    assert done.stdout.count("deno.md") == 1
+    assert "nothing waits" in shell("memory", "inbox").stdout

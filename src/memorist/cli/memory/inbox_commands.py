@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 from msgspec.structs import replace
 
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import (
     parse_memory_file,
@@ -57,6 +58,12 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     click.echo(
         "memorist memory inbox show|accept|edit|reject NUMBER" if waiting else "nothing waits"
     )
+
+
+def _find_named(memory: AutoMemory, ids: Sequence[str]) -> list[Proposal]:
+    """What waits under these numbers and ids, each once. Raises InputError."""
+    found = (memory.find_proposal(id)[1] for id in ids)
+    return list({each.id: each for each in found}.values())
 
 
 def _sentence(given: Proposal) -> str:
@@ -148,7 +155,7 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
     with open_project_memory() as (home, memory):
         require_person(home, "accepting a memory")
         superseded = find_later_words_against_proposals(memory)
-        for _, given in [memory.find_proposal(id) for id in ids]:
+        for given in _find_named(memory, ids):
             if given.id in superseded:
                 click.echo(f"{given.id}: {_say_superseded(superseded[given.id])}")
                 confirm_or_abort("accept it all the same?", yes=yes)
@@ -206,9 +213,7 @@ def memory_inbox_reject_command(ids: tuple[str, ...], everything: bool) -> None:
     with open_project_memory() as (home, memory):
         if everything:
             require_person(home, "throwing away all that waits")
-        waiting = (
-            memory.list_proposals() if everything else [memory.find_proposal(id)[1] for id in ids]
-        )
+        waiting = memory.list_proposals() if everything else _find_named(memory, ids)
         for given in waiting:
             click.echo(f"rejected: {memory.reject(given.id).path}")
         if not waiting:
