@@ -139,3 +139,15 @@ def test_what_is_named_twice_is_decided_once(shell: Shell, verb: str) -> None:
     assert done.exit_code == 0
     assert done.stdout.count("deno.md") == 1
     assert "nothing waits" in shell("memory", "inbox").stdout
+
+
+def test_the_log_names_no_other_program_after_a_memory_is_forgotten_for_good(shell: Shell) -> None:
+    """The index is made anew, and was said to be added by another program."""
+    shell.add("Deploy at noon")
+    shell.add("Use deno for scripts")
+
+    for name in ("deploy-at-noon", "use-deno-for-scripts"):
+        shell("memory", "forget", name, "--hard", "--yes")
+        said = shell("memory", "log").stdout
+        assert "other" not in said, said
+        assert name not in said

@@ -614,6 +614,14 @@ class MemoryFolder:
                     self.indexes.drop_memory(path)
                 rewrite.copy_new_changes()
                 rewrite.replace_history()
+                indexes = {
+                    path: data
+                    for path in (INDEX_NAME, TEAM_INDEX_PATH)
+                    if (data := read_if_exists(self._files, self.layout.folder / path)) is not None
+                }
+                if indexes:  # the history keeps no version of them: they are ours all the same
+                    why = ChangeReason(actor="memorist", what="index")
+                    self.history.record_change(indexes, why, self._clock.now())
                 # A history moved aside as damaged may contain them too.
                 purged = [
                     path
