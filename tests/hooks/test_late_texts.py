@@ -55,6 +55,19 @@ def test_a_session_that_starts_anew_needs_no_late_text(ends: HookEvent) -> None:
     assert late.join(event("UserPromptSubmit"), "claude-code", "") == ""
 
 
+def test_a_late_notice_is_shown_once_at_the_next_event_that_shows_one() -> None:
+    """Also at the end of a turn, and behind a start: what was remembered is still news."""
+    late = LateTexts()
+    late.keep(event("Stop"), "", "memorist: remembered “use pnpm”")
+    late.join(event("SessionStart", source="clear"), "claude-code", "")
+
+    assert late.join_notice(event("Stop", "s2"), "") == ""
+    assert late.join_notice(event("PreToolUse"), "") == ""
+    shown = late.join_notice(event("Stop"), "memorist: 1 waits")
+    assert shown == "memorist: remembered “use pnpm” · memorist: 1 waits"
+    assert late.join_notice(event("Stop"), "") == ""
+
+
 def test_little_is_kept() -> None:
     """Not what belongs to a call or a compaction, no empty text, and no endless row of sessions."""
     late = LateTexts()
@@ -81,7 +94,7 @@ class SlowSessions:
             return HookOutput("")
         self.first = False
         await self.let.wait()
-        return HookOutput("a quotation")
+        return HookOutput("a quotation", "memorist: remembered “use pnpm”")
 
 
 PROMPT = msgspec.json.encode({"session_id": "s1", "cwd": "/p", "prompt": "which port?"})
@@ -115,6 +128,7 @@ async def test_an_answer_that_took_too_long_is_not_lost(
 
     assert first.output == b""
     assert b"a quotation" in second.output
+    assert "remembered “use pnpm”" in second.output.decode()
     assert (await daemon._answer(asked)).output == b""
 
 
@@ -137,3 +151,4 @@ async def test_an_answer_that_nobody_waits_for_any_more_is_not_lost(
     await daemon._serve_connection(*await asyncio.open_unix_connection(sock=ours))
 
     assert daemon._late.join(event("UserPromptSubmit"), "claude-code", "") == "a quotation"
+    assert "use pnpm" in daemon._late.join_notice(event("Stop"), "")

@@ -75,11 +75,14 @@ class HookRequest(Struct, frozen=True):
 
 
 class HookAnswer(Struct, frozen=True):
-    """What a hook prints, and the text for the model in it, which counts as shown."""
+    """What a hook prints, and in it the text for the model, which counts as shown, and the notice
+    for the user.
+    """
 
     output: bytes = b""
     event: HookEvent | None = None
     text: str = ""
+    notice: str = ""
 
 
 class HookDaemon:
@@ -236,7 +239,7 @@ class HookDaemon:
         except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
             # The hook program is gone, or it was no hook program.
             if said.event is not None:
-                self._late.keep(said.event, said.text)
+                self._late.keep(said.event, said.text, said.notice)
         finally:
             self._asked -= 1
             writer.close()
@@ -280,13 +283,14 @@ class HookDaemon:
             self._on_failure(event, client, error)
             return HookAnswer()
         text = self._late.join(event, client, work.result().text)
-        output = render_hook_output(event, client, text, work.result().notice)
-        return HookAnswer(output, event, text)
+        notice = self._late.join_notice(event, work.result().notice)
+        output = render_hook_output(event, client, text, notice)
+        return HookAnswer(output, event, text, notice)
 
     def _keep_late(self, event: HookEvent, done: asyncio.Future[HookOutput]) -> None:
         """Keep what was ready after the agent had gone on."""
         if not done.cancelled() and done.exception() is None:
-            self._late.keep(event, done.result().text)
+            self._late.keep(event, done.result().text, done.result().notice)
 
     async def _prepare_answer(
         self, sessions: HookSessionPool, client: Client, event: HookEvent, project: str

@@ -12,6 +12,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.sentences import shorten_to_one_line
 from memorist.hooks.hook_event import Client, HookEvent
+from memorist.hooks.hook_notices import NOTICE_EVENTS
 from memorist.hooks.hook_response import CuttableHookText, join_hook_texts_within_limit
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -139,8 +140,9 @@ def _shorten_repetition(line: str, title: str, shown: str) -> str | None:
     return line
 
 
-# What was ready for the model after the agent had gone on without it: shown at the session's next
-# prompt. It counts as shown since it was made, so nothing else would show it.
+# What was ready for model or user after the agent had gone on without it: shown at the session's
+# next prompt, to the user also at the next end of a turn. It counts as shown since it was made, so
+# nothing else would show it.
 
 TEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
 """Events whose texts still say something at the next prompt; those of a call or a compaction do
@@ -151,16 +153,25 @@ MAX_SESSIONS = 100
 
 
 class LateTexts:
-    """The texts by session, as long as this process lives."""
+    """The texts and notices by session, as long as this process lives."""
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[str, ...]] = BoundedDict(MAX_SESSIONS)
+        self._notices: dict[str, tuple[str, ...]] = BoundedDict(MAX_SESSIONS)
 
-    def keep(self, event: HookEvent, text: str) -> None:
-        """Keep a text that the agent did not get."""
+    def keep(self, event: HookEvent, text: str, notice: str = "") -> None:
+        """Keep a text that the agent did not get, and a notice that the user did not."""
+        session = event.session_id
         if text.strip() and event.hook_event_name in TEXT_EVENTS:
-            session = event.session_id
             self._texts[session] = (*self._texts.pop(session, ()), text)
+        if notice:
+            self._notices[session] = (*self._notices.pop(session, ()), notice)
+
+    def join_notice(self, event: HookEvent, notice: str) -> str:
+        """The notice of this event behind those that came late, which are shown by it."""
+        if event.hook_event_name not in NOTICE_EVENTS:
+            return notice
+        return " · ".join(filter(None, (*self._notices.pop(event.session_id, ()), notice)))
 
     def join(self, event: HookEvent, client: Client, text: str) -> str:
         """The text of this event behind those that came late, which are shown by it.
