@@ -45,9 +45,10 @@ PLAIN_HEADINGS = parse_word_list(
     indentation installation instruction instructions language languages linting main manager
     managers memories memory must naming note notes of package packages personal practices
     preference preferences principles process profile project quality quick read repo repository
-    requirement requirements response responses rule rules set setup spelling standard
-    standards start structure style team test testing tests the this to tone tool tooling
-    tools user users using versioning we with work workflow workflows working writing your
+    requirement requirements response responses rule rules said says set setup spelling standard
+    standards standing start stated structure style team test testing tests the this to tone tool
+    tooling tools user user's user’s users using versioning we with work workflow workflows working
+    writing your
     """
 )
 """Words of a heading that limits nothing below it. Our choice, from headings of instruction files
