@@ -203,10 +203,13 @@ def test_so_many_days_on_are_so_many_days(count: int, moment: datetime) -> None:
     ],
 )
 def test_a_rule_is_not_about_the_day_on_which_it_was_said(said: str, kept: str) -> None:
-    """A deadline is: it got a date, and so did what is to be done again and again."""
+    """A deadline is: it got a date, and so did what is to be done again and again. The line of the
+    index has it too: "the release is tomorrow" stood there for months.
+    """
     text = TextBlock(f"Please remember: {said}")
     message = Message(id="m1", role="user", blocks=(text,), origin=Origin.USER, is_typed=True)
     (found,) = find_statements(message)
     change = plan_new_memory(found, lambda _: None, session="s", timestamp=WEDNESDAY)
 
-    assert parse_memory_file(change.path, change.after or b"").body == kept
+    made = parse_memory_file(change.path, change.after or b"")
+    assert (made.body, made.description) == (kept, kept)

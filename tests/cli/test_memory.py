@@ -697,6 +697,29 @@ def test_why_and_show_say_how_a_memory_changed_in_an_editor_becomes_the_users(sh
     assert "unknown origin" not in shell("memory", "show", path).stderr
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system's zone cannot be changed")
+@pytest.mark.parametrize("zone", ["<+14>-14", "<-10>10"])
+def test_times_are_those_of_the_users_clock(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    """`memorist sessions` said so, and `memory log` and `why` another day, without a zone."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        before = time.strftime("%Y-%m-%d %H:%M")
+        path = shell.add("Use pnpm, never npm")
+        shell("memory", "forget", "--yes", path)
+        after = time.strftime("%Y-%m-%d %H:%M")
+        logged = shell("memory", "log").stdout.splitlines()
+        why = shell("memory", "show", path).output
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert [before <= line[10:26] <= after for line in logged] == [True, True]
+    assert any(f"taken out on {minute[:10]}" in why for minute in (before, after))
+
+
 def test_why_tells_whose_words_a_memory_is_and_that_it_was_never_shown(shell: Shell) -> None:
     """The words that it comes from stand first: who asks why a rule is there wants to know who said
     it. The ledger is honest about nothing.

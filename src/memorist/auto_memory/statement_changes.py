@@ -83,7 +83,7 @@ def plan_new_memory(
     text = make_dates_absolute(statement.text, timestamp) if is_of_one_day else statement.text
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
     slug, description = derive_memory_name_and_description(
-        replace(statement, text=redact(statement.text).text)
+        replace(statement, text=redact(text).text)
     )
     path = find_free_name(make_file_name(slug), is_used)
     provenance = Provenance(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from memorist.cli.command_environment import load_home_layout, read_environment
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.plural import pluralize
 from memorist.core.sentences import shorten_to_one_line
+from memorist.core.utc_time import format_local_minute
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.engine.session_list import KnownSession, list_known_sessions
 from memorist.engine.session_resumption import find_client_resume_command
@@ -95,7 +95,7 @@ def _describe_sessions_of_namesakes(home: Layout) -> Iterator[str]:
 
 
 def _render_line(entry: KnownSession, id: str, prefix: str = "") -> str:
-    day = datetime.fromtimestamp(entry.updated).astimezone().strftime("%Y-%m-%d %H:%M")
+    day = format_local_minute(entry.updated)
     title = output.make_terminal_safe_line(prefix + (entry.title or "(nothing was asked)"))
     return (
         f"{day}  {id:<13}  {entry.agent:<11}  {'notes' if entry.has_notes else '     '}  "

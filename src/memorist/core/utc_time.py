@@ -38,14 +38,25 @@ def format_utc_day(seconds: float | None) -> str:
         return ""
 
 
+def _find_local_time(seconds: float | None) -> datetime | None:
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
 def find_local_day(seconds: float | None) -> date | None:
     """The day in the machine's time zone, as the user counts it; None outside the calendar, and for
     no time.
     """
-    try:
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone().date()
-    except (OverflowError, ValueError, OSError):
-        return None
+    found = _find_local_time(seconds)
+    return None if found is None else found.date()
+
+
+def format_local_minute(seconds: float) -> str:
+    """Format as `2026-11-05 10:15` by the user's clock; empty outside the calendar."""
+    found = _find_local_time(seconds)
+    return "" if found is None else f"{found:%Y-%m-%d %H:%M}"
 
 
 def format_local_day(seconds: float | None) -> str:

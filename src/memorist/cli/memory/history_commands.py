@@ -10,7 +10,7 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
-from memorist.core.utc_time import format_utc_minute
+from memorist.core.utc_time import format_local_minute
 from memorist.errors import InputError
 
 
@@ -48,7 +48,7 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
         return
     for each in log:
         click.echo(
-            f"{each.id[:8]}  {format_utc_minute(each.at)}  {each.why.actor:<10}  {each.why.what}"
+            f"{each.id[:8]}  {format_local_minute(each.at)}  {each.why.actor:<10}  {each.why.what}"
         )
     if not log:
         click.echo("no change yet")
@@ -89,7 +89,7 @@ def memory_undo_command(change: str, yes: bool) -> None:
         found = memory.undo(change, dry_run=True)
         paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
         confirm_or_abort(
-            f"Take back “{found.why.what}” of {format_utc_minute(found.at)} ({paths})?", yes=yes
+            f"Take back “{found.why.what}” of {format_local_minute(found.at)} ({paths})?", yes=yes
         )
         memory.undo(found.id)
     click.echo(f"taken back: {found.why.what} ({paths})")
@@ -120,7 +120,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     click.echo("")
     for each in log:
         click.echo(
-            f"{each.id[:8]}  {format_utc_minute(each.at)}  {each.why.actor}: {each.why.what}"
+            f"{each.id[:8]}  {format_local_minute(each.at)}  {each.why.actor}: {each.why.what}"
         )
         if each.why.session:
             click.echo(

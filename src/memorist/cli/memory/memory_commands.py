@@ -40,7 +40,7 @@ from memorist.cli.memory.project_memory_access import (
     read_given_text,
 )
 from memorist.core.text_encoding import replace_surrogates
-from memorist.core.utc_time import format_utc_timestamp
+from memorist.core.utc_time import format_local_day, format_utc_timestamp
 from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles
 from memorist.team.team_remote import TeamMemoryAuthorsFile
@@ -232,7 +232,7 @@ def describe_replaced_memories(
         yield f"it replaces {path}: memorist memory show {shlex.quote(path)}"
     if former is None:
         return
-    when = format_utc_timestamp(former.change.at)[:10]
+    when = format_local_day(former.change.at)
     if former.successor:
         yield f"superseded by {prefix}{former.successor} on {when}: {former.change.why.what}"
     else:

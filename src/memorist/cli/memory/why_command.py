@@ -31,9 +31,10 @@ from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_encoding import replace_surrogates
-from memorist.core.utc_time import format_utc_minute
+from memorist.core.utc_time import format_local_day, format_local_minute
 from memorist.engine.memory_status import ORIGINS
 from memorist.errors import InputError
+from memorist.formats.transcript_format import parse_iso_timestamp
 from memorist.mcp_server.project_sessions import SaidMessage
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root_or_folder
@@ -99,7 +100,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
         click.echo(line)
     for use in uses:
         why = f"  {use.why}" if use.why else ""
-        click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
+        click.echo(f"{format_local_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
         click.echo("never shown to a model" if origin else f"{shown} was never shown to a model")
 
@@ -112,8 +113,9 @@ def _describe_origin(memory: AutoMemory, topic: MemoryFile) -> str:
     given = topic.provenance
     session = f" in session {given.session[:8]}" if given.session else ""
     quote = f": “{shorten_to_one_line(given.quote, MAX_QUOTE_CHARS)}”" if given.quote else ""
+    day = format_local_day(parse_iso_timestamp(given.created)) or given.created[:10]
     return output.make_terminal_safe_line(
-        f"{ORIGINS[trust]}{session} on {given.created[:10] or 'an unknown day'}{quote}"
+        f"{ORIGINS[trust]}{session} on {day or 'an unknown day'}{quote}"
     )
 
 
@@ -199,6 +201,6 @@ def _describe_place(said: SaidMessage | None) -> str:
     if said is None:
         return "no recorded session of this project has it: read as if you typed it alone, now"
     at = said.message.timestamp
-    when = f" on {format_utc_minute(at)}" if at is not None else ""
+    when = f" on {format_local_minute(at)}" if at is not None else ""
     program = "" if said.message.is_typed else ", by a program (a pipe, print mode)"
     return f"said in session {said.session}{when}{program}"
