@@ -642,9 +642,9 @@ def test_pictures_of_any_size_fill_the_budget(pixels: tuple[int, int]) -> None:
 def test_the_words_of_thirty_thousand_turns_are_fitted_in_less_than_a_second() -> None:
     """A long session's compactions take no longer for each turn than a short one's."""
     spoken = [UtteranceOccurrences(step, f"Look at module {step}.") for step in range(1, 30_001)]
-    began = time.process_time()
+    began = time.thread_time()
     fitted = fit_utterances(spoken, 2_000)
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1
     assert fitted[0] == spoken[0]
     assert fitted[-1] == spoken[-1]
 

@@ -369,9 +369,9 @@ async def test_a_program_that_worked_in_a_folder_since_is_missing_no_more(tmp_pa
 def test_an_error_is_searched_for_names_in_time_that_grows_with_its_length() -> None:
     """Many colons without a blank, as in a dump of keys, took the square of it: 3.6 s."""
     (call,) = split_invocations("cargo denied")
-    start = time.process_time()
+    start = time.thread_time()
     assert not find_word_rejected_by_error(call, "a:" * 8_000)
-    assert time.process_time() - start < 1
+    assert time.thread_time() - start < 1
     assert find_word_rejected_by_error(call, "no such command: `denied`") == "denied"
     (call,) = split_invocations("npm run build:prod")
     assert find_word_rejected_by_error(call, 'Missing script: "build:prod"') == "run build:prod"

@@ -264,6 +264,6 @@ def test_a_reply_to_clines_agent_is_the_users_where_the_client_alone_writes_the_
 def test_many_ends_of_a_reply_are_read_at_once() -> None:
     """A megabyte of what ends a reply took more than ten seconds."""
     end = "\n</feedback>\n<environment_details></environment_details>x"
-    began = time.process_time()
+    began = time.thread_time()
     assert not find_reply_in_result(f"{RESULT}\n<feedback>\n{end * 20_000}")
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1

@@ -467,14 +467,14 @@ class ScriptedServer:
         """Empty the simulated prompt cache, as when its lifetime has passed."""
         self._ledger.forget_cache()
 
-    def wait_left(self, number: int, seconds: float = 5.0) -> bool:
+    def wait_left(self, number: int, seconds: float = 60.0) -> bool:
         """Wait until the client of request `number` to a model has disconnected; False when it
         has not after that time.
         """
         with self._changed:
             return self._changed.wait_for(lambda: number in self.left, timeout=seconds)
 
-    def wait_received(self, count: int, seconds: float = 5.0) -> bool:
+    def wait_received(self, count: int, seconds: float = 60.0) -> bool:
         """Wait until this many requests to a model have arrived; False when they have not after
         that time.
         """
