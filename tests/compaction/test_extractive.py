@@ -688,3 +688,18 @@ def test_of_a_thousand_calls_in_one_round_the_newest_stay_with_their_results() -
     assert all(f"{each.tool_use_id} ends" in each.text for each in results)
     left_out = f"[{1_000 - len(called)} earlier calls of this step left out with their results]"
     assert left_out in [message.text for message in made.messages]
+
+
+def test_reasoning_whose_reply_was_broken_off_goes() -> None:
+    """OpenAI refuses a reasoning item that nothing of the assistant follows: every request after a
+    stream that broke.
+    """
+    history = History().user("Find the bug.").items("c0", WORD * 9_000).items("c1")
+    broken = replace(history.messages[-3], id="broken")
+    asked = History().user("The stream broke, go on.").messages[0]
+    messages = [*history.messages, broken, replace(asked, id="asked")]
+    made = compact_messages_with_extracts(messages, 4_000).messages
+
+    assert "broken" not in [message.id for message in made]
+    assert made[-1].text == "The stream broke, go on."
+    assert not parted(messages, made)

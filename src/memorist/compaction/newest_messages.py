@@ -579,12 +579,26 @@ def _measure_media_bytes(part: ImageBlock | DocumentBlock) -> int:
 
 def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ...]:
     """The messages as a provider accepts them: results without a call, and calls that were passed
-    over without a result, become text.
+    over without a result, become text; what was thought before a reply that was broken off goes.
     """
+    kept = [each for at, each in enumerate(kept) if not _is_lone_thought(kept[at : at + 2])]
     asked = {use.id for message in kept for use in message.tool_uses}
     answered = _list_answered_calls(kept)
     waiting = {use.id for message in _find_newest_calls(kept) for use in message.tool_uses}
     return tuple(_unpaired_as_text(message, asked, answered | waiting) for message in kept)
+
+
+def _is_lone_thought(pair: Sequence[Message]) -> bool:
+    """Whether the first of two messages holds nothing but what was thought, and the second is not
+    by the assistant.
+    """
+    thought = pair[0]
+    return (
+        thought.role == "assistant"
+        and bool(thought.blocks)
+        and all(isinstance(block, _THOUGHTS) for block in thought.blocks)
+        and (len(pair) == 1 or pair[1].role != "assistant")
+    )
 
 
 def _find_newest_calls(messages: Sequence[Message]) -> Sequence[Message]:
