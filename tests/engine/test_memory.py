@@ -288,6 +288,10 @@ async def test_what_was_said_in_turns_that_are_taken_back_is_kept_no_more(
         assert await send("Rename it.") == (0, 0)
         assert await send("Rename it.", doubt, "Go on.") == (0, 1)
         assert await send("Rename it.", rule) == (1, 0)
+        assert await send("Move it.") == (0, 0)
+        await session.close()
+        session = await engine.open("s", project=project)
+        assert await send("Move it.", rule) == (1, 0)
 
 
 async def test_what_waits_for_a_yes_outlives_a_process_that_is_killed_before_the_answer(

@@ -264,7 +264,8 @@ class SessionLog:
                 case CompactionBoundary():
                     self._apply_boundary(entry, None)
                 case TurnRollback(turns=turns, kept=True):
-                    self._apply_rollback(turns)
+                    removed = {each.id for each in self._apply_rollback(turns)}
+                    known = [id for id in known if id not in removed]
                 case _:
                     self._track(entry)
             if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
@@ -364,8 +365,7 @@ class SessionLog:
         appended, nothing is deleted (CX-7).
         """
         self._transcript.append(TurnRollback(turns=turns, messages=messages, line=0, kept=True))
-        removed = self._apply_rollback(turns)
-        self.extensions.on_turns_rolled_back(removed)
+        self._apply_rollback(turns)
         self.emit(TurnsRolledBack(turns, messages))
 
     def _apply_rollback(self, turns: int) -> list[Message]:
@@ -378,6 +378,7 @@ class SessionLog:
         removed = self.window_messages[at:]
         del self.window_messages[at:]
         self.compactor.on_rollback(removed)
+        self.extensions.on_turns_rolled_back(removed)
         self.tracker.on_rollback(removed)
         self.tracker.on_history_replaced(tuple(self.window_messages))
         return removed
