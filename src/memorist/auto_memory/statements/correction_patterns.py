@@ -155,7 +155,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |la) [\wáéíóúçãõ-]+ (?:versiona|usa|utiliza|utilise|roda|corre en|tourne sur) {_LATIN_NAME}[^?]*)
     rule: (?P<text>[^?]{{3,60}} (?:müssen|sollen|sollten|muss|soll) (?:konsequent|immer|stets|überall|jeweils|grundsätzlich|durchgehend
         |durchgängig) [^?]{{3,}} werden[.!]*$|[^?]{{3,60}} (?:immer |stets |beide )?aktuell (?:gehalten werden|halten)(?: (?:müssen|sollen))?[.!]*$
-        |wir \w+en (?:immer|nie|stets) [^?]{{4,}}|(?:bitte )?denke?t? (?:bitte |immer )*an (?:unsere?n?|die|den|das) [^?]{{3,}}
+        |(?:bitte )?denke?t? (?:bitte |immer )*an (?:unsere?n?|die|den|das) [^?]{{3,}}
         |[^?]{{3,}}[,.…]+ du sagst mir (?:dann|immer|bitte)?,? ?(?:wann|wenn|ob)\b[^?]*)
       unless: .*\b(?:jetzt|heute|diese[mnrs]?|gerade)\b
     rule: (?P<text>(?:demande|demandez)(?:[- ](?:moi|nous))?(?: (?:l['’]|une? |la |ma )\w+)? (?:uniquement|seulement)\b[^?]*|(?:pide|pídeme|pregúntame

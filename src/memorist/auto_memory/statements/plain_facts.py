@@ -128,7 +128,7 @@ _ROMANCE = (
     r"(?:(?:notre|nos|mon|ma|mes|le|la|les|nuestr[oa]s?|mis?|el|los|las|noss[oa]s?|meus?|minhas?|os?|as?) (?:[\w'’./+-]+ ){1,5}?"
     r"(?:est|sont|s['’]appelle(?:nt)?|tourne(?:nt)?(?= (?:sur|sous|avec|chez) )|utilise(?:nt)?|se trouve(?:nt)?|passent|appartient|dure|coûte|a lieu|ont lieu|es|son|está|están|"
     r"se llaman?|corren?|usan?|vive|funcionan?|tarda|cuesta|é|são|ficam?|rodam?|se chamam?|estão|custa|dura)"
-    r"|(?:nous|on) (?:utilis\w+|déplo\w+|héberge\w*|travaill\w+|sommes|est (?:sur|passés?)|tourne\w*|développ\w+|publi\w+|stock\w+)"
+    r"|(?:nous|on) (?:utilis\w+|déplo\w+|héberge\w*|travaill\w+|boss\w+|cod\w+|sommes|est (?:sur|passés?)|tourne\w*|développ\w+|publi\w+|stock\w+)"
     r"|(?:nosotros )?(?:usamos|desplegamos|trabajamos|alojamos|tenemos|publicamos|guardamos|estamos en|somos)"
     r"|a gente (?:usa|faz|roda|hospeda|publica|trabalha|está)|(?:nós )?(?:usamos|fazemos|rodamos|hospedamos|publicamos|guardamos|trabalhamos|estamos n\w+)"
     r"|(?:j['’]utilise|je (?:travaille|bosse|code|développe)|je suis|yo uso|trabajo|(?:eu )?trabalho(?= (?:com|em|n[ao]) )|eu (?:uso|moro|sou)))\b(?P<said>.+)"
@@ -287,14 +287,18 @@ def _is_of_thing_in_sight(masked: str) -> bool:
     return found is not None and _FOREIGN_SURROUNDINGS.search(masked) is None
 
 
-_FROM_NOW_ON = lazy_pattern(rf"{FROM_NOW_ON}\b\s*[:,–—-]?\s*", re.IGNORECASE)
-"""What a fact may begin with, as it holds from then on."""
+_FACT_LEAD_IN = lazy_pattern(
+    rf"{FROM_NOW_ON}\b\s*[:,–—-]?\s*"
+    r"|(?:(?:(?:over |around |por )?(?:here|ici|aqu[ií]|ac[áa]|тут|здесь)|us|nous|nosotros|nosotras|nós),?\s+)+(?=(?:we|on|nous|nosotros|a gente|nós|мы|\w+mos)\b)",
+    re.IGNORECASE,
+)
+"""What a fact may begin with: that it holds from then on, or here."""
 
 
 def classify_plain_fact(sentence: ProseSentence) -> PlainFact | None:
     """Whether a plain fact names something particular or not; None for any other sentence."""
     start = find_refusal_or_lead_in_end(sentence.masked)
-    if lead := _FROM_NOW_ON.match(sentence.masked, start):
+    if lead := _FACT_LEAD_IN.match(sentence.masked, start):
         start = lead.end()
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:

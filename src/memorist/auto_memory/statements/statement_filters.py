@@ -134,6 +134,10 @@ _RECURRING = lazy_pattern(
     r"(?:add|chang|creat|remov|delet|renam|touch|edit|introduc|mov|writ|modif|bump|updat)\w*|(?:when|before|after) (?:add|chang|creat|remov|delet|renam|touch|edit|introduc|mov|writ|modif|bump|updat)ing)\b",
     re.IGNORECASE,
 )
+_PART_OF_EACH = lazy_pattern(
+    r"\bthe (?:first|last) (?:line|parameter|argument|column)\b", re.IGNORECASE
+)
+"""A part that each text of a kind has: "when you write a commit message, keep the first line short"."""
 _TASK_HINTED = lazy_pattern(
     r"""(?<!from\ )\bhere\b(?!\s*(?:[.!]*$|,\s*(?:but\s|not\s|and\s)?(?:use|using|always|never|only)\b|,\s*not\s+[\w@/.-]+\W*$))|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
     |just\ once|once|(?:option|variant|step|version|approach)\ \w{1,2}|the\ (?:first|second|third|former|latter|other
@@ -166,7 +170,7 @@ _HAPPENED = lazy_pattern(
     # Spanish and Portuguese: a verb in the past, or one of what happens by itself.
     r"|siempre (?:me|te|nos|le) (?!\w+[ae]s\b)\w+|(?:(?:casi|quase) )?(?:siempre|sempre|nunca|jamás|jamais) (?:(?:me|te|se|nos|lo|la|le|o|a) )?(?:\w{2,}(?:ó|ou|eu|iu|aron|ieron|aram|eram|iram|aban?|ábamos|avam?|ían?|iste|aste)|"
     r"vio?|viu|fu[ei]|foi|eram?|hizo|fez|tuv[eo]|tive|teve|pud[eo]|dijo|disse|tinha|havia|he|ha|hemos|han|hay|há|fall[ao]n?|falham?|funcionan?|funcionam|salen?|sai|saem|aparecen?m?|dá|d[ae]n?(?= (?:error|timeout|fallo|problem))|tardan?|demoram?|ca[ei]n?|quedan?|fica|está\w*|es|é|"
-    r"son|são|tem|tengo|tenho|pasan?|acontece|ocurren?|ocorre|devuelven?|retornan?m?|volta|muere|morre|trava|llegan?|chega|recibo|recebo|veo|vejo|puedo|consigo)\b"
+    r"temos|tenemos|vemos|son|são|tem|tengo|tenho|pasan?|acontece|ocurren?|ocorre|devuelven?|retornan?m?|volta|muere|morre|trava|llega\w*|chega\w*|recibo|recebo|veo|vejo|puedo|consigo)\b"
     r"|(?:siempre|sempre|nunca) (?:l[oa]s? |[oa]s? )?mesm[oa]s?\b|siempre (?:l[oa]s?|el) mism[oa]s?\b",
     re.IGNORECASE,
 )
@@ -249,8 +253,11 @@ def is_task_bound(text: str, *, include_hints: bool) -> bool:
     """Whether words bind it to the current task; `include_hints` also counts words that only hint
     at it.
     """
-    if _TASK_NAMED.search(text) is not None and _TASK_NAMED.search(_LIKE_PICTURE.sub("", text)):
-        return True
-    if _TASK_BEHIND.search(text) is not None and _RECURRING.match(text) is None:
+    recurs = _RECURRING.match(text) is not None
+    if _TASK_NAMED.search(text) is not None:
+        other = _LIKE_PICTURE.sub("", _PART_OF_EACH.sub("", text) if recurs else text)
+        if _TASK_NAMED.search(other) is not None:
+            return True
+    if _TASK_BEHIND.search(text) is not None and not recurs:
         return True
     return include_hints and any(pattern.search(text) for pattern in (_TASK_HINTED, _PROGRAM_NOUN))

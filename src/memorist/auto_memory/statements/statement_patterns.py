@@ -168,7 +168,7 @@ ANY_ORDER = (
 CONDITION = (
     r"(?:if|when|whenever|every ?time|anytime) (?:(?:i|we|you)(?:['’](?:m|re|d|ve))? )?(?:ask|booking|travelling|traveling|flying|ordering|shopping|cooking|choosing|requesting|request|look|looking|"
     r"want|wants|book|booking|fly|mention|talk|search|searching|travel|order|plan|planning|discuss|say|need|"
-    r"go|visit|buy|watch|listen|eat|inquire|choose|rent|reserve|make|am|are)\b(?:(?! (?:how|what|why|does)\b)"
+    r"go|visit|buy|watch|listen|eat|inquire|choose|rent|reserve|make|am|are(?! (?:done|finished|ready|back)\b))\b(?:(?! (?:how|what|why|does)\b)"
     r"[^?]){2,120}?(?:,|\bthen\b| (?=give me|make sure|show me|use|always)) ?(?:please |always |then |you should )*"
     r"(?:make sure|give|use|show|include|mention|tell|provide|suggest|i['’]d (?:prefer|like|rather)|i (?:always |"
     r"usually |only |would )?(?:prefer|want|like)|my (?:favou?rite|preferred|go-to|usual)|it should|it must|"

@@ -59,7 +59,7 @@ TOOL_CHOICES: tuple[StatementPattern, ...] = parse_statement_patterns(
     # Use one, not the other.
     rule: {_POLITE}(?P<text>(?:(?:we|i|you|wir|ich|du|man|on|nous|tu|a gente|nós|se|aqui se|мы
         |我们)\s*)?{_USE}\s*(?:immer |nur |toujours )?{_TOOL}{_HERE}[\s,;–—-]*{_POLITE}(?:а )?{_NEVER}\s*(?:{_USE}\s*)?{_TOOL}.*)
-    rule: (?P<text>bei uns (?:wird|werden|läuft|nimmt man) .{{2,60}}|{_TOOL} ?(?:不行|不可以|不要|没有)[，, ]*(?:要|请|得|必须)?用 ?{_TOOL}.*|{_TOOL} ?(?:を
+    rule: (?P<text>{_TOOL} ?(?:不行|不可以|不要|没有)[，, ]*(?:要|请|得|必须)?用 ?{_TOOL}.*|{_TOOL} ?(?:を
         |は)?(?:使わないで|使わずに?|じゃなくて|ではなく|でなく|はやめて|やめて|禁止で?|はダメ)、?{_TOOL} ?(?:を|で|に)?(?:使って|して|使用|お願い|統一).*)
     # Nothing but one well-known tool.
     rule: (?P<text>(?:please |pls |just |always )*use {WELL_KNOWN_TOOL}(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting

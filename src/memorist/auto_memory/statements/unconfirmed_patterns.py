@@ -28,6 +28,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     parse_statement_patterns,
 )
 from memorist.auto_memory.statements.tool_choice_patterns import TOOL_CHOICES
+from memorist.auto_memory.statements.working_agreement_patterns import WORKING_AGREEMENTS
 from memorist.auto_memory.statements.written_rule_patterns import HOUSE_RULES
 
 TIMES = (
@@ -211,11 +212,12 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>[^、？?]{3,60}、(?:いつも|常に|毎回|必ず|例外なく)(?:で)?(?:お願い(?:します)?)?[。！!]*$)
       unless: .*(?:が(?:出|起|落|止|返|表示)|エラー|なぜ|この|ここ)
     # What holds here, what must not be touched, and what the person likes.
-    rule: (?P<text>(?:bei uns (?:heißt|ist|gilt|wird|gibt|nutzt|läuft)|in diesem (?:projekt|repo) |ich hätte (?:gern|lieber)|ich möchte (?:immer|nie
+    rule: (?P<text>(?:bei uns (?:heißt|ist|gilt|wird|werden|gibt|nutzt|läuft|nimmt man)|in diesem (?:projekt|repo) |ich hätte (?:gern|lieber)|ich möchte (?:immer|nie
         |keine?n?)|(?:fass|rühr) .{2,40} nicht an)\b.*)
+      unless: bei uns (?:\w+ )?(?:es|das|nichts)\b|bei uns .*\b(?:gerade|jetzt|heute|fehler|kaputt|nicht[.!]*$)\b
     rule: (?P<text>(?:chez nous|dans ce (?:projet|dépôt)|ne (?:touche|modifie|change)[sz]? (?:pas|jamais)|j['’]aimerais (?:toujours|des|que tu))\b.*)
-      unless: .*\b(?:ici|maintenant|encore)\b
-    rule: (?P<text>(?:en este (?:proyecto|repo\w*)|aquí siempre|neste (?:projeto|repo\w*)|no (?:toques|modifiques) (?:nunca )?(?:la|el|los|las)
+      unless: .*\b(?:ici|maintenant|encore)\b|chez nous (?:ça|il|elle|pareil|aussi)\b
+    rule: (?P<text>(?:en este (?:proyecto|repo\w*)|aquí siempre(?! (?:sale|da|falla|aparece|hay|está)\b)|neste (?:projeto|repo\w*)|no (?:toques|modifiques) (?:nunca )?(?:la|el|los|las)
         |não (?:toque|mexa|modifique) (?:na|no|em)) .{3,})
       unless: .*\b(?:error|erro|falla|falha|bug)\b
     rule: (?P<text>(?:в этом (?:проекте|репозитории)|у нас (?:принято|используется|так заведено)|мне (?:не )?нрав\w+|я хочу всегда) .{3,})
@@ -228,7 +230,7 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     # In which language things are written, and how the person is spoken to.
     rule: (?P<text>(?:bitte )?(?:duze?|sieze?|nenn|nenne) mich\b.*|ich arbeite (?:mit|unter|auf) .+|(?:[\w -]{3,40}|schreibe? [\w -]{3,40}) (?:auf
         |in) (?:deutsch|englisch)(?: sein)?\s*[.!]*$|wir \w+en (?:\w+ ){0,3}(?:nicht|nie|niemals|nur|immer|freitags)\b.*)
-      unless: .*\b(?:gerade|heute|jetzt|hier|noch|das|können|(?:wir|ich) müssen|müssen (?:wir|ich)|sollten)\b
+      unless: .*\b(?:gerade|heute|jetzt|hier|noch|das|können|(?:wir|ich) müssen|müssen (?:wir|ich)|sollten|\w*selben?|gleichen?|fehler\w*)\b
     rule: (?P<text>(?:tutoie|vouvoie|appelle)-moi\b.*|je travaille (?:sous|sur|avec) .+|(?:les |mes |nos |des )?[\w' -]{3,40} en (?:anglais
         |français)\s*[.!]*$)
       unless: .*\b(?:cette?|ici)\b
@@ -323,5 +325,6 @@ UNCONFIRMED_PATTERNS = (
     *PREFERENCES,
     *KOREAN_WAITING,
     *BRIEF_RULES,
+    *WORKING_AGREEMENTS,
 )
 """Probably meant to last: waits in the inbox."""

@@ -281,7 +281,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
     if (
         any(
             match_first_statement_pattern(_WAITING, sentence, begin) is not None
-            for begin in {start, find_refusal_end(sentence.masked, start)}
+            for begin in {0, start, find_refusal_end(sentence.masked, start)}
         )
         or (classify_plain_fact(sentence) is not None and not may_be_others)
         or _is_about_user_in_doubt(masked)
