@@ -68,8 +68,8 @@ def _list_contradictions() -> Iterator[tuple[str, str, str]]:
 def test_a_contradiction_of_the_page_ends_as_it_says(
     tmp_path: Path, there: str, said: str, outcome: str
 ) -> None:
-    """`the` new one replaces the old, `only` a part of it goes, `one` memory is left of two alike,
-    or `both` stay, as they do where `nothing` happens.
+    """`the` new one replaces the old, `only` a part of it goes, `one` memory is left of two alike
+    or where the new one waits, or `both` stay, as they do where `nothing` happens.
     """
     with Memorist(model="structural", home=tmp_path) as engine:
         memory = engine.memory("/home/dev/shop")

@@ -511,14 +511,17 @@ class AutoMemory(NotPicklable):
         report_write_result(written, change_reason, tell)
         return written
 
-    def find_corrected_memories(self, said: str) -> tuple[str, ...]:
+    def find_corrected_memories(self, said: str, *, in_doubt: bool = False) -> tuple[str, ...]:
         """Paths of the memories, here or in every project, that a statement contradicts, or whose
-        value it corrects. Raises StoreError.
+        value it corrects; `in_doubt` those of which nothing tells whether they still hold. Raises
+        StoreError.
         """
         return tuple(
             path
             for each in self.memories_by_prefix.values()
-            for path in find_corrected_memories(said, each.known_memories.find_related(said))
+            for path in find_corrected_memories(
+                said, each.known_memories.find_related(said), in_doubt=in_doubt
+            )
         )
 
     def _add_proposals(self, verdicts: Sequence[NeedsReview], why: ChangeReason) -> WriteResult:

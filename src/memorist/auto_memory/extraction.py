@@ -33,6 +33,10 @@ from memorist.auto_memory.statement_changes import (
     plan_new_memory,
 )
 from memorist.auto_memory.statements.announced_texts import AnnouncedTextTracker
+from memorist.auto_memory.statements.bare_corrections import (
+    find_bare_corrections,
+    is_lasting_correction,
+)
 from memorist.auto_memory.statements.every_project_request import asks_for_every_project
 from memorist.auto_memory.statements.inbox_requests import (
     InboxRequest,
@@ -44,9 +48,6 @@ from memorist.auto_memory.statements.statement_parser import (
     find_statements,
 )
 from memorist.auto_memory.statements.unattributed_statements import find_unattributed_statements
-from memorist.auto_memory.statements.uncertain_value_corrections import (
-    find_uncertain_value_corrections,
-)
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.auto_memory.write_evidence import collect_evidence_from_typed_message
@@ -96,7 +97,7 @@ class MemoryExtraction:
         """
         self._corrected_quotes: list[str] = []
         """What the bare corrections of those messages rest on: it does not wait as well."""
-        self._uncertain_value_corrections: set[Statement] = set()
+        self._bare_corrections: set[Statement] = set()
         """Those of them that count only where a memory has the value that they correct."""
         self._asks_for_every_project = False
         """Whether the user wants what they said last to hold in every project."""
@@ -152,7 +153,7 @@ class MemoryExtraction:
         if asks_for_every_project(typed):
             self._asks_for_every_project = True
         corrections = self._find_corrections(typed, statements)
-        self._uncertain_value_corrections.update(corrections)
+        self._bare_corrections.update(corrections)
         self._deferred_statements += [
             (statement, typed) for statement in (*statements, *corrections)
         ]
@@ -204,7 +205,7 @@ class MemoryExtraction:
         if not typed.is_typed:
             return ()
         stated = {each.quote for each in statements}
-        found = drop_statements_in_others_words(find_uncertain_value_corrections(typed), typed)
+        found = drop_statements_in_others_words(find_bare_corrections(typed), typed)
         return tuple(each for each in found if each.quote not in stated)
 
     def stop(self) -> None:
@@ -252,7 +253,7 @@ class MemoryExtraction:
         self._decide_on_proposals()
         if not at_prompt:
             self._corrected_quotes.clear()
-        self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
+        self._bare_corrections.intersection_update(each for each, _ in waiting)
 
     def _apply_settled(self, statement: Statement, message: Message) -> None:
         if statement.act == "forget" and not statement.text:
@@ -304,23 +305,33 @@ class MemoryExtraction:
             )
 
     def _settle(self, statement: Statement) -> Statement | None:
-        """The statement, certain where it is a bare correction of a memory; None where it is one of
-        nothing, or holds one that was corrected.
+        """The statement, certain where it is a bare correction of a memory and lasts; None where it
+        is one of nothing, or holds one that was corrected.
         """
-        if statement in self._uncertain_value_corrections:
-            with self._memory.folder.scan_once(at_prompt=True):
-                if not self._memory.find_corrected_memories(statement.text):
-                    return statement if self._plan_exchange(statement) else None
-            self._corrected_quotes.append(statement.quote)
-            return replace(statement, certain=True)
+        if statement in self._bare_corrections:
+            return self._settle_correction(statement)
         waits = not statement.certain
         is_corrected = any(each in statement.quote for each in self._corrected_quotes)
         return None if waits and is_corrected else statement
 
+    def _settle_correction(self, statement: Statement) -> Statement | None:
+        with self._memory.folder.scan_once(at_prompt=True):
+            corrected = self._memory.find_corrected_memories(statement.text)
+            if not corrected and parse_value_exchange(statement.quote) is not None:
+                return statement if self._plan_exchange(statement) else None
+            if not corrected and not self._memory.find_corrected_memories(
+                statement.text, in_doubt=True
+            ):
+                return None
+        is_certain = bool(corrected) and is_lasting_correction(statement.quote)
+        if is_certain:
+            self._corrected_quotes.append(statement.quote)
+        return replace(statement, certain=is_certain)
+
     def _plan_exchange(self, statement: Statement) -> MemoryChange | None:
         """The memory whose value the statement exchanges for another, as it may be meant."""
         exchange = parse_value_exchange(statement.quote)
-        if exchange is None or statement not in self._uncertain_value_corrections:
+        if exchange is None or statement not in self._bare_corrections:
             return None
         topics = self._memory.read_memory_files(lambda text: exchange.former in text)
         return plan_value_exchange(statement.quote, topics)
@@ -330,7 +341,7 @@ class MemoryExtraction:
         of nothing, for a memory that was edited in place a moment ago is known only then.
         """
         if settled is None:
-            return found in self._uncertain_value_corrections
+            return found in self._bare_corrections
         return not settled.certain and settled.act != "forget"
 
     def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:

@@ -125,20 +125,30 @@ def find_memory_saying_the_same(change: MemoryChange, topics: Iterable[MemoryFil
     return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
-def find_corrected_memories(said: str, topics: Iterable[MemoryFile]) -> tuple[str, ...]:
-    """Paths of the memories that a statement says otherwise, or whose value it corrects."""
+def find_corrected_memories(
+    said: str, topics: Iterable[MemoryFile], *, in_doubt: bool = False
+) -> tuple[str, ...]:
+    """Paths of the memories that a statement says otherwise, or whose value it corrects; `in_doubt`
+    those of which nothing tells whether they still hold.
+    """
+    relations = _DOUBTED if in_doubt else _CHANGED
     return tuple(
         topic.path
         for topic in topics
         if topic.provenance.status == "active"
         and not is_team_path(topic.path)
-        and _compare_topic(said, topic) in _CHANGED
+        and _compare_topic(said, topic) in relations
     )
 
 
 _KNOWN = (StatementRelation.SAME, StatementRelation.RESTATED)
 
 _CHANGED = (StatementRelation.OPPOSITE, StatementRelation.CORRECTED)
+_DOUBTED = (
+    StatementRelation.PARTLY_OPPOSITE,
+    StatementRelation.ABANDONED,
+    StatementRelation.STATED_OTHERWISE,
+)
 
 
 def _judge_unproven(

@@ -20,15 +20,16 @@ from memorist.auto_memory.statement_changes import (
     plan_memory_removal,
     plan_new_memory,
 )
+from memorist.auto_memory.statements.bare_corrections import (
+    find_bare_corrections,
+    is_lasting_correction,
+)
 from memorist.auto_memory.statements.sentence_verdicts import (
     UNATTRIBUTED,
     SentenceVerdict,
     explain_message,
 )
 from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.statements.uncertain_value_corrections import (
-    find_uncertain_value_corrections,
-)
 from memorist.auto_memory.write_evidence import collect_evidence_from_typed_message
 from memorist.auto_memory.write_gate import (
     POLICY_IS_OFF,
@@ -72,7 +73,7 @@ def _list_fates(
     for each in explain_message(message, reply_before, is_text_announced=announced):
         surely = each.outcome == "states"
         if each.text in corrections and not surely:
-            yield SentenceFate(each.text, "kept", ("it corrects a memory",), corrections[each.text])
+            yield corrections[each.text]
         elif each.statement is None:
             yield SentenceFate(each.text, "not kept", (each.reason,))
         else:
@@ -81,13 +82,19 @@ def _list_fates(
             yield _judge_statement(memory, statement, each, message, session)
 
 
-def _find_corrections(memory: AutoMemory, message: Message) -> dict[str, tuple[str, ...]]:
-    """The memories that each bare correction of a typed message corrects, by its quote."""
+def _find_corrections(memory: AutoMemory, message: Message) -> dict[str, SentenceFate]:
+    """The fate of each bare correction of a typed message, by its quote."""
     if not message.is_typed:
         return {}
-    found = drop_statements_in_others_words(find_uncertain_value_corrections(message), message)
-    corrected = ((each.quote, memory.find_corrected_memories(each.text)) for each in found)
-    return {quote: paths for quote, paths in corrected if paths}
+    found = {}
+    for each in drop_statements_in_others_words(find_bare_corrections(message), message):
+        if paths := memory.find_corrected_memories(each.text):
+            fate: Fate = "kept" if is_lasting_correction(each.quote) else "waits"
+            found[each.quote] = SentenceFate(each.quote, fate, ("it corrects a memory",), paths)
+        elif paths := memory.find_corrected_memories(each.text, in_doubt=True):
+            why = ("a memory may no longer hold",)
+            found[each.quote] = SentenceFate(each.quote, "waits", why, paths)
+    return found
 
 
 def _judge_statement(

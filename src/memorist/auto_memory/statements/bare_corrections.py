@@ -1,0 +1,110 @@
+"""Bare corrections: sentences that say something otherwise and do not say that it lasts, such as
+`Make that 60 lines per function, 40 was too strict.`, `We no longer deploy on Fridays.` and `Emojis
+are fine again.` Pure.
+
+Whether one is meant for later only shows beside the memory that it corrects; without one it states
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memorist.auto_memory.fact_values import parse_value_exchange
+from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
+    is_question_or_supposition,
+    is_reported_speech,
+    is_task_bound,
+)
+from memorist.auto_memory.statements.statement_kind import choose_memory_kind
+from memorist.auto_memory.statements.statement_parser import (
+    TASK_START,
+    Statement,
+    may_be_others_words,
+    split_typed_sentences,
+)
+from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
+from memorist.auto_memory.value_correction import parse_value_correction, speaks_of_change
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin
+
+_REFUSAL = lazy_pattern(
+    r"(?:no|nope|nah|actually|ok(?:ay)?|update|correction|nein|korrektur|non|correctif|corrección|não|correção|нет|уточнение|不|不对)\s*[,:.!–—，。-]+\s*",
+    re.IGNORECASE,
+)
+_OF_NOW = lazy_pattern(r"\bright now\b|现在|目前", re.IGNORECASE)
+"""Elsewhere the mark of a passing state, and in a correction what the new value begins with."""
+
+
+_ENDS = lazy_pattern(
+    r"\b(?:no longer|any ?more|(?:am|are|is|['’]re|['’]s|were|was|went|gone|moved|switched) back (?:to|on)|nicht mehr|kein\w* .{1,40} mehr|(?:wieder|zurück) (?:bei|auf|mit|zu)|(?:n['’]|ne )\w.{0,40} plus|(?:de retour|revenus?) (?:à|sur|au)"
+    r"|ya no|(?:de vuelta|volvimos|volvemos) (?:a|al|con)|não .{1,40} mais|(?:voltamos|de volta) (?:a|à|ao|para|pro|pra)|больше не|вернулись (?:к|на))\b"
+    r"|不再|(?:改|换|用)回|もう.{1,30}(?:ない|ません)|に戻(?:り|っ|し)|더 ?이상",
+    re.IGNORECASE,
+)
+"""Says that something has ended, or is again as it was before: nobody says so of the moment alone."""
+_GIVES_LEAVE = lazy_pattern(
+    r"\b(?:(?:is|are|['’]re|['’]s) (?:\w+ ){0,2}(?:fine|ok(?:ay)?|allowed|acceptable|permitted|welcome)|(?:you|we|they) (?:may|can)|feel free to|(?:no need|not necessary|not required) to|(?:don['’]?t|do not|needn['’]?t|no longer) (?:have|need) to"
+    r"|(?:ist|sind|geht|gehen) (?:\w+ ){0,2}(?:ok(?:ay)?|erlaubt|in ordnung)|(?:du|ihr|wir|man) (?:darfst|dürft|dürfen|darf|kannst|könnt|können|kann|musst nicht|müssen nicht)"
+    r"|(?:est|sont) (?:\w+ ){0,2}(?:ok|permise?s?|autorisée?s?|acceptée?s?)|(?:tu peux|on peut|vous pouvez|pas besoin d)"
+    r"|(?:está|están|es|son) (?:\w+ ){0,2}(?:bien|ok|permitid[oa]s?)|(?:puedes|podemos|se puede|no hace falta)"
+    r"|(?:está|estão|são|é|tá|tão) (?:\w+ ){0,2}(?:ok|permitid[oa]s?|liberad[oa]s?|de boa)|(?:pode|podemos|dá pra|não precisa)"
+    r"|можно|разрешен[оаы]?|не (?:нужно|надо|обязательно))\b|可以|不用|没问题|(?:て|で)も(?:いい|良い|大丈夫|構|OK)|なくて(?:も)?(?:いい|良い|大丈夫)|해도 (?:돼|됩|괜찮)",
+    re.IGNORECASE,
+)
+"""Allows something, or frees from it."""
+
+
+def is_lasting_correction(sentence: str) -> bool:
+    """Whether a bare correction that contradicts a memory replaces it: it gives another value, or
+    says that something has ended. A leave (`you can use npm`), or what is so now, may be of the
+    moment: it waits.
+    """
+    return _gives_other_value(sentence) or _ENDS.search(sentence) is not None
+
+
+def _gives_other_value(sentence: str) -> bool:
+    return (
+        parse_value_correction(sentence) is not None or parse_value_exchange(sentence) is not None
+    )
+
+
+def _may_be_correction(sentence: str) -> bool:
+    if _gives_other_value(sentence):
+        return True
+    return (
+        (speaks_of_change(sentence) or any(p.search(sentence) for p in (_ENDS, _GIVES_LEAVE)))
+        and TASK_START.match(sentence[find_lead_in_end(sentence) :]) is None
+        and not is_task_bound(sentence, include_hints=False)
+    )
+
+
+def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
+    """Find the sentences of a message that may say a memory otherwise; each is uncertain, and counts
+    only where there is such a memory.
+    """
+    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
+        return ()
+    return tuple(
+        Statement("correction", choose_memory_kind(text), text, quote, message.id, certain=False)
+        for text, quote in _corrections_in(extract_typed_text(message))
+    )
+
+
+def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
+    if typed.startswith(("!", "/")) or may_be_others_words(typed):
+        return
+    for sentence in split_typed_sentences(typed):
+        if (
+            sentence.in_list
+            or is_question_or_supposition(sentence.masked)
+            or is_reported_speech(sentence.masked)
+            or is_forbidden_in_memory(_OF_NOW.sub("", sentence.masked))
+            or not _may_be_correction(sentence.text)
+        ):
+            continue
+        refusal = _REFUSAL.match(sentence.text)
+        yield sentence.text[refusal.end() if refusal else 0 :].strip(), sentence.text
