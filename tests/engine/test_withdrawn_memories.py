@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine.test_memory import Loop, project, text_of
+from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.engine.engine import Memorist
 
 __all__ = ["project"]
@@ -69,19 +70,27 @@ async def test_a_session_is_told_once_what_was_withdrawn_in_another(
     assert not any(NO_LONGER in text for text in found["otherwise"])
 
 
-async def test_what_moved_or_was_taken_back_is_not_withdrawn(tmp_path: Path, project: Path) -> None:
-    """A rule that now holds everywhere still holds, and what an undo brought back holds again."""
+@pytest.mark.parametrize("change", ["moved", "taken back"])
+async def test_what_still_holds_is_not_withdrawn(
+    tmp_path: Path, project: Path, change: str
+) -> None:
+    """A rule that now holds in every project, and one that an undo brought back."""
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host, other = Loop(project, engine), Loop(project, engine)
         session = await host.open("said")
         await host.turn(session, PNPM)
-        later = await other.open("otherwise")
-        await other.turn(later, NPM)
-        engine.memory(str(project)).undo()
+        memory = engine.memory(str(project))
+        if change == "moved":
+            (head,) = memory.headers()
+            change_memory_scope(memory, head.path, everywhere=True)
+        else:
+            later = await other.open("otherwise")
+            await other.turn(later, NPM)
+            memory.undo()
+            await later.close()
         await host.turn(session, "add left-pad")
-        (head,) = engine.memory(str(project)).headers()
+        left = [*memory.headers(), *(memory.everywhere.headers() if memory.everywhere else ())]
         await session.close()
-        await later.close()
 
-    assert head.description == PNPM
+    assert [head.description for head in left] == [PNPM]
     assert NO_LONGER not in text_of(host.sent[-1])
