@@ -21,7 +21,8 @@ WISHES = """
 QUESTIONS = """
     can you open a PR?|can you stop the server?|could you not find the file?|can you run the tests before committing?|could you use the second option?
     kannst du mir die Datei zeigen?|peux-tu m'expliquer la différence ?|¿puedes abrir el archivo?|você pode abrir o arquivo?|можешь показать файл?|能不能快一点
-    ログを見せてもらえますか？|why is the border red when I wanted blue?|What did I say about files?
+    ログを見せてもらえますか？|why is the border red when I wanted blue?|почему кнопка красная если я просил синюю|warum ist der Rand rot, obwohl ich blau gesagt habe?|pourquoi le bord est rouge alors que j'ai demandé bleu ?
+    por que está vermelho se eu pedi azul?|What did I say about files?
 """
 CONTRASTS = """
     je travaille avec Vue et pas React|sou dev e não designer|wir arbeiten mit Gradle und nicht mit Maven|trabalho com Vue e não com React|je bosse sous Linux et pas sous Windows
@@ -71,12 +72,16 @@ IN_DOUBT_AND_BY_WHOM = """
     yo me encargo de los deploys, tú no|deixa os deploys comigo|деплой на мне, ты не трогай|部署我来做 你别碰|デプロイは自分がやるので触らないで|je ne touche jamais au js, c'est Marie qui s'en occupe
     la branche principale c'est develop pas main|основная ветка develop, не main|主分支是develop不是main|メインブランチはdevelopです、mainじゃない
     on a laissé tomber webpack pour vite|dejamos webpack y ahora usamos vite|мы ушли с webpack на vite|webpackはやめてviteにしました|die Datenbank läuft auf Postgres 15|die Doku liegt im Confluence
+    pls fix the build, also never use --force again|corrige le test, et ne force plus jamais le push|arregla el test y no vuelvas a usar --force nunca|почини тест и больше никогда не используй --force
+    okay so for this whole project I'd like you to use metric units|pour tout le projet j'aimerais que tu mettes des types|整个项目都要写类型|tu rajoutes tout le temps des points-virgules|ты вечно ставишь точки с запятой, у нас их нет
+    commits ja, pushen nein das mach ich selbst|commit sí, push no, eso lo hago yo|可以commit，但是push我自己来|la personne à contacter pour la prod c'est Karim|本番の担当はカリムさん|pas la peine d'expliquer chaque ligne, je connais python
     não precisa rodar os testes toda hora|quick note we freeze deploys every thursday|gosto de código com pouco comentário|コメント少なめのコードが好き
 """
 OF_THE_WORK = """
     la prochaine fois que je lance ça plante|nächstes mal klappt es bestimmt|la próxima vez será|в следующий раз посмотрим|下次再说|次はログインを直して|wenn es nicht geht frag Paul|si no funciona pregunta a Juan|不知道怎么办
     das mache ich|это на мне|我来试试|自分でやります|c'est moi qui ai cassé le build|me gusta el nuevo botón azul|gosto do resultado
     the button is blue not red|the problem is the cache, not the db|o erro é de rede, não de auth|проблема в базе, не в коде|问题是redis不是mysql|エラーはJSではなくPHPです
+    search the whole project for TODOs|for this whole project the build takes ages|整个项目都报错|你总是对的|tests yes, build no, lint fails|the contact page shows Karim|fix the loop so it never runs again
     die Tabelle hat 3 Spalten|der Button hat 3 Zustände|das Formular hat 3 Felder|la page est en Symfony|die Seite lädt nicht in Firefox|we see this error every week|we saw this last week as well
 """
 

@@ -13,7 +13,12 @@ from memorist import Memorist
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import ProjectMemoryOpener
 from memorist.auto_memory.statement_preview import preview_message
-from memorist.auto_memory.statements.sentence_verdicts import NOT_READ, NOTHING_LASTING, TASK_BOUND
+from memorist.auto_memory.statements.sentence_verdicts import (
+    ABOUT_ORDERED_TEXT,
+    NOT_READ,
+    NOTHING_LASTING,
+    TASK_BOUND,
+)
 from memorist.auto_memory.write_gate import POLICY_IS_OFF
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.settings import AutoMemorySettings, Settings
@@ -117,6 +122,10 @@ def test_each_fate_names_its_reason(tmp_path: Path) -> None:
         for text, fate in expected.items():
             (found,) = preview_message(memory, _user(text))
             assert (found.fate, found.reasons[0]) == fate
+        (_, fact, ban) = preview_message(
+            memory, _user("Write a poem. I live in Kiel. Never rhyme.")
+        )
+    assert fact.reasons == ban.reasons == (ABOUT_ORDERED_TEXT,)
     with _memory(tmp_path, "off") as memory:
         (off,) = preview_message(memory, _user("always use tabs"))
     with _memory(tmp_path, "review") as memory:

@@ -64,18 +64,17 @@ CORRECTIONS: tuple[StatementPattern, ...] = parse_statement_patterns(
     correction as question: (?P<text>(?:but |and |so )*(?:did(?:n['’]?t| not)? (?:i|we|you) (?:not )?(?:(?:just|already|explicitly|clearly) )*(?:say
         |tell|ask|agree|decide|promise|settle)|have(?:n['’]?t)? i (?:not )?(?:already |just )*(?:told|said|asked)|what did i (?:just )?(?:say|tell you) about (?=[\w ]{{0,20}}ing\b)|how (?:many times|often) (?:do|did|have|must|should) i|(?:what|which) part of|should(?:n['’]?t| not) you (?:not )?(?:(?:be
         |have) )?\w{{3,}}\b.*\b(?:before|first|instead|rather)\b|(?:hatten|haben) wir (?:(?:das|es|uns|doch) )*nicht [^?]*(?:gesagt|vereinbart|ausgemacht|abgemacht|geeinigt|entschieden
-        |beschlossen|besprochen)|(?:warum|wieso) [^?]*\b(?:obwohl|wenn) ich (?:\w+ )*(?:gesagt|gebeten)|wie oft (?:muss|soll|habe?) ich
+        |beschlossen|besprochen)|(?:warum|wieso) (?=[^?]*\b(?:du|ihr)\b)[^?]*\b(?:obwohl|wenn) ich (?:\w+ )*(?:gesagt|gebeten)|wie oft (?:muss|soll|habe?) ich
         |hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt
         |(?:est-ce qu['’])?(?:on|nous|je|j['’]) ?(?:n['’])?(?:avait|avais|avions|(?:a|ai|avons)(?=[^?]*\?)) pas (?:\w+ )?(?:dit|décidé|convenu|demandé|parlé)
-        |pourquoi [^?]*\b(?:alors que|si) j['’](?:ai|avais) (?:\w+ )?(?:dit|demandé)|combien de fois (?:dois|faut|je|vais)
+        |pourquoi (?=[^?]*(?:\btu\b|-tu\b|\bt['’]|\bvous\b))[^?]*\b(?:alors que|si) j['’](?:ai|avais) (?:\w+ )?(?:dit|demandé)|combien de fois (?:dois|faut|je|vais)
         |(?:est-ce que )?je n['’]avais pas (?:\w+ )?dit|(?:¿)?cuántas veces (?:tengo|te|hay)|(?:¿)?no (?:te (?:dije|he dicho)|(?:(?:te |lo )?(?:había|habíamos)
         |(?=[^?]*\?)(?:te |lo )?(?:he|hemos)) (?:\w+ )?(?:dicho|acordado|quedado|decidido|pedido|hablado)|(?=[^?]*\?)(?:lo )?(?:dije|dijimos
-        |acordamos|quedamos))|(?:¿)?por qué [^?]*\bsi (?:ya )?te (?:dije|pedí|he dicho)
+        |acordamos|quedamos))|(?:¿)?por qué (?:no )?(?:(?:me|lo|la|te|le) )?\w+[aei]s(?:te)?\b[^?]*\bsi (?:ya )?te (?:dije|pedí|he dicho)
         |(?:a gente |nós )?(?:já )?não (?:(?:combinamos|combinou)(?=[^?]*\?)|(?:tinha
-        |tínhamos|havia|havíamos) (?:\w+ )?(?:dito|combinado|falado|decidido|pedido))|por que [^?]*\b(?:se|quando) eu (?:já )?(?:te )?(?:pedi|disse
+        |tínhamos|havia|havíamos) (?:\w+ )?(?:dito|combinado|falado|decidido|pedido))|por que (?=[^?]*\b(?:você|vc|tu)\b)[^?]*\b(?:se|quando) eu (?:já )?(?:te )?(?:pedi|disse
         |falei)|quantas vezes (?:eu )?(?:tenho|preciso|vou|te)|(?:eu )?não (?:te )?(?:disse|falei|pedi) (?:para|pra|que)|сколько раз (?:мне|я|можно)|(?:(?:разве|вроде) (?:мы|я)(?: же)?
-        |(?:мы|я)(?: же| вроде)|(?=[^?]*\?)(?:мы|я)) не (?:договарива\w+|договорил\w+|решил\w+|обсуждал\w+|говорил\w*|просил\w*|сказал\w*)|(?:почему|зачем) [^?]*\b(?:если|когда
-        |хотя) я (?:\w+ )?(?:сказал|просил|говорил)\w*)\b.+|(?:我)?(?:不是
+        |(?:мы|я)(?: же| вроде)|(?=[^?]*\?)(?:мы|я)) не (?:договарива\w+|договорил\w+|решил\w+|обсуждал\w+|говорил\w*|просил\w*|сказал\w*)|(?:почему|зачем) (?=[^?]*\b(?:ты|вы)\b)[^?]*\b(?:если|когда|хотя) я (?:\w+ )?(?:сказал|просил|говорил)\w*)\b.+|(?:我)?(?:不是
         |难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|.{{2,40}}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?|(?:言い|決め
         |約束し)ませんでした(?:っけ|か)?)[？?]?$)
     # What not, and what always: "nicht direkt auf main, immer über einen PR".
@@ -162,7 +161,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |peça|pergunte)(?: (?:permiso|permissão))? (?:solo|sólo|únicamente|só|somente|apenas)\b[^?]*)
     # Russian
     rule: (?P<text>мне (?:удобнее|проще|привычнее|больше нравится|комфортнее) [^?]{{4,}}|по умолчанию \w+(?:о|ом|ами|ски)(?: \w+)?[.!]*$
-        |больше не \w+(?:й|и|ь)(?:те)? [^?]{{3,}}|(?:надо|нужно|следует) (?:всегда|сначала|каждый раз) [^?]{{4,}})
+        |больше (?:никогда )?не \w+(?:й|и|ь)(?:те)? [^?]{{3,}}|(?:надо|нужно|следует) (?:всегда|сначала|каждый раз) [^?]{{4,}})
       unless: .*\b(?:эт\w+|сейчас|здесь|тут)\b
     # Chinese
     correction: (?:不对|错了|不是这样的?|不是|不行|不)[，,。！ ]+(?P<text>(?:这里)?(?:应该|应当|得|要|请|我们|咱们|项目)(?:都|一律|统一|是)?(?:用|使用|改用) ?{_LATIN_NAME}.*)

@@ -16,12 +16,14 @@ _MARKER = (
     r"|dorénavant|désormais|à partir de maintenant|à l['’]avenir"
     r"|de ahora en adelante|a partir de ahora|en adelante|en el futuro"
     r"|a partir de agora|de agora em diante|daqui (?:em|pra|para) (?:diante|frente)|no futuro"
-    r"|с этого момента|отныне|впредь|в будущем)\b"
+    r"|с этого момента|отныне|впредь|в будущем"
+    r"|never(?=.*\b(?:again|ever)\b)|nie wieder|n(?:e |['’])(?=[\w-]+ plus jamais\b)|no(?= vuelvas a\b)|nunca m[aá]is?|nunca m[aá]s|больше(?= (?:никогда )?не\b)"
+    r"|grundsätzlich|generell|par principe|por principio|por princípio|as a rule)\b"
 )
 _CLAUSE_TEXT = (
     rf"(?:[,;]\s*(?:{_CONJUNCTION}\s+)?|\s[-–—]+\s+(?:{_CONJUNCTION}\s+)?|\s{_CONJUNCTION},?\s+)"
     rf"(?P<clause>{_MARKER}.{{6,}}|\w+ {_MARKER}.{{6,}})"
-    r"|[，、；]\s*(?:而且|并且|另外|还有|そして|あと)?(?P<wide>(?:以后|从现在(?:开始|起)|从今以后|今后|今後|これから).{4,})"
+    r"|[，、；]\s*(?:而且|并且|另外|还有|そして|あと)?(?P<wide>(?:以后|从现在(?:开始|起)|从今以后|今后|今後|これから|再也不|别再|不要再|二度と).{4,})"
 )
 _CLAUSE = lazy_pattern(_CLAUSE_TEXT, re.IGNORECASE)
 """The end of a clause, then words that say that the next holds from now on, or a verb before them."""

@@ -118,7 +118,7 @@ _GERMAN = (
     r"kostet|endet|beginnt|dauert|erscheint|wird|werden|hat|haben|findet|finden)"
     r"|(?:wir|bei uns) (?:nutzen|verwenden|benutzen|deployen|hosten|setzen|arbeiten|testen|bauen|speichern|"
     r"produzieren|sind|veröffentlichen|releasen|läuft|laufen|liegt|gilt|heißt|wird|fahren|sitzen|verkaufen)"
-    r"|ich (?:nutze|verwende|benutze|arbeite|sitze|wohne|heiße))\b(?P<said>.+)"
+    r"|ich (?:nutze|verwende|benutze|arbeite|sitze|wohne|heiße)|(?:heißt|nutzen|verwenden|arbeiten|deployen) (?:unsere?[nmrs]?|wir))\b(?P<said>.+)"
 )
 _GERMAN_CHANGE = (
     r"(?:wir (?:haben|sind)|ich (?:habe|bin))\b(?P<said>.+\b(?:umgestiegen|gewechselt|umgezogen|umgestellt|migriert|aktualisiert|"

@@ -17,6 +17,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_reported_speech,
     is_task_bound,
     name_forbidden_content,
+    tells_how_often,
 )
 from memorist.auto_memory.statements.statement_parser import (
     CLIENT_COMMAND,
@@ -35,7 +36,11 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
     find_unconfirmed_statements,
     is_sentence_long_enough,
 )
-from memorist.auto_memory.statements.user_prose import LONG_MESSAGE_CHARS, ProseSentence
+from memorist.auto_memory.statements.user_prose import (
+    LONG_MESSAGE_CHARS,
+    ProseSentence,
+    split_prose_sentences,
+)
 from memorist.core.messages import Message
 
 Outcome = Literal["states", "probably states", "states nothing"]
@@ -44,6 +49,7 @@ NOT_READ = (
     "it is no prose of yours: code, a quotation, a table, a log, what follows a paste, or the middle "
     f"of a message over {LONG_MESSAGE_CHARS} characters"
 )
+ABOUT_ORDERED_TEXT = "it belongs to the text that is ordered before it"
 NOTHING_LASTING = "nothing in its words says that it holds beyond the task"
 TASK_BOUND = "its words bind it to the task at hand"
 TOO_MANY = f"at most {MAX_STATEMENTS} statements of one message are kept"
@@ -112,12 +118,13 @@ def _explain_rest(typed: str, stated: Sequence[str]) -> Iterator[SentenceVerdict
     if reason := _find_whole_text_reason(typed):
         yield SentenceVerdict(typed, "states nothing", reason)
         return
-    sentences = split_typed_sentences(typed)
+    read, sentences = split_typed_sentences(typed), list(split_prose_sentences(typed))
     for each in sentences:
         if not any(each.text in quote or quote in each.text for quote in stated):
-            yield SentenceVerdict(
-                each.text, "states nothing", explain_why_sentence_states_nothing(each, typed)
-            )
+            why = ABOUT_ORDERED_TEXT
+            if each in read:
+                why = explain_why_sentence_states_nothing(each, typed)
+            yield SentenceVerdict(each.text, "states nothing", why)
     for line in map(str.strip, typed.splitlines()):
         is_stated = any(quote in line or line in quote for quote in stated)
         if line and not is_stated and not any(each.text in line for each in sentences):
@@ -142,6 +149,7 @@ def explain_why_sentence_states_nothing(sentence: ProseSentence, typed: str) -> 
         (is_reported_speech(sentence.masked), "it reports what somebody else said or wrote"),
         (bool(forbidden), f"{forbidden} is never kept"),
         (is_question_or_supposition(masked), "it is a question or a supposition"),
+        (tells_how_often(masked), "it reports how often something happened"),
         (HOLD.match(masked) is not None, "it stops the agent for the moment"),
         (gives_part_to_play(masked), "it gives the agent a part to play"),
         (in_doubt, "whose words it is cannot be known: a text to work on is in or beside it"),

@@ -110,7 +110,7 @@ _TASK_NAMED = lazy_pattern(
     |bug|error|time|one|issue|change|changes|script
     |module|loop|variable|parameter|argument|query|field|column|table|case|block|section|task|fix|patch|plugin|skill
     |hook|option|variant|approach|version|idea|screen|view|ticket|server|build|run|job|image|chart|plan|design|feature|method)\b
-    |\bthis\ (?!is\b|was\b|repo|project|codebase|code\ base|mono|team|company|org|workspace|machine|laptop|computer|phone|device|box|year|month|week
+    |\bthis\ (?!is\b|was\b|(?:whole|entire)\b|repo|project|codebase|code\ base|mono|team|company|org|workspace|machine|laptop|computer|phone|device|box|year|month|week
     |quarter|way|style|kind|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\w+
     |\blines?\ \d+|\b(?:first|second|third|last)\ (?:argument|parameter|line|one|test|column|option|variant|approach
     |version)\b|\bwith\ this\b|\bthis\ (?:again|too|yet|as\ well)\b|\bin\ here\b|第.{1,4}(?:行|个|步|列)|这个(?:文件

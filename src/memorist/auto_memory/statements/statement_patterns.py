@@ -207,7 +207,7 @@ _LEAD_IN = lazy_pattern(
     r"cool|perfect|thanks|thank you|thx"
     r"|alright|right|exactly"
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|ah|ach|übrigens|au fait|por cierto|aliás|now|then|one more "
-    r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай|non mais|mais non|nein aber|no pero|não mas|нет но|ну"
+    r"thing|one thing|another thing|um+|uh+|uhm|erm|eu?h+|alors|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай|non mais|mais non|nein aber|no pero|não mas|нет но|ну"
     r"|for the record|quick note|just so you know|to be clear|heads[- ]up|pour info|zur info|para que sepas|last thing|finally|remark"
     r"|(?:basically|essentially|anyways?|honestly|you know|i guess|bon|ben|du coup|en fait|bueno|pues|o sea|bom|naja|tja|im grunde|grundsätzlich|короче|в общем)"
     r"(?=[ ,]+(?:from now on|going forward|in future|always|never|please|don['’]?t|ab jetzt|künftig|in zukunft|immer|niemals|bitte|à partir|désormais|toujours|jamais|ne |de ahora|a partir|siempre|nunca|sempre|no |não |"

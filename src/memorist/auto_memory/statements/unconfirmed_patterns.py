@@ -267,6 +267,16 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:à la fin|au début) de (?:chaque|toute) (?:session|tâche|réponse|conversation|journée),? .{3,})
     correction: (?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)
     rule: (?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)
+    # What the whole project is to have; what the agent does again and again; one thing yes, another
+    # no; whom to turn to.
+    rule: (?P<text>(?:(?:for|in|across|throughout) (?:this|the|our) (?:whole|entire) (?:project|repo|codebase|app)|im ganzen projekt|(?:für|in) d(?:as|em) ganze[n]? projekt|(?:pour|dans) tout le (?:projet|dépôt)|(?:para|en) todo el (?:proyecto|repo)|(?:pra|para|em) (?:ess[ea]|est[ea]|o) (?:projeto|repo) (?:todo|inteiro)|(?:pra|para|em) todo o projeto|(?:для|во?|на) вс[её]\w* (?:проект\w*|репозитори\w*))\b,? (?=.*\b(?:like|want|use|should|must|please|always|never|only|soll\w*|bitte|nutz\w*|verwend\w*|möchte|hätte|aimerais|voudrais|veux|mets|utilise\w*|quiero|usa\w*|use[sn]?|quero|хочу|используй\w*|нужно|должн\w+)\b).{6,}
+        |整个(?:项目|仓库)[^?？]{0,4}(?:都(?:要|用|写|得|必须|不)|一律|统一|必须)[^?？]{2,}|[^?？]{0,8}(?:プロジェクト|リポジトリ)全体で[^?？]{3,})
+      unless: .*\b(?:fails?|broken|crash\w*|error\w*|find|search|list|rename|replace|kaputt|suche?|ersetze?|cherche|remplace|busca|reemplaza|procura|substitui|найди|замени)\b|.*(?:查找|替换|報|检索|検索|置換)
+    correction: (?P<text>du \w+st (?:ständig|dauernd|andauernd|immer wieder)\b[^?]+|tu \w+ (?:tout le temps|sans cesse|sans arrêt)\b[^?]*|(?:você|vc) (?:sempre|vive|fica) (?!est[áa]\b|foi\b)\w+ [^?]{4,}|ты (?:вечно|постоянно|вс[её] время|опять|снова) \w+шь(?:ся)? [^?]+|你?(?:老是|总是)[^，。?？]{1,12}[，,][^?？]*(?:我们|不|别)[^?？]*|いつも[^?？]{2,}(?:けど|のに)、?[^?？]*(?:うち|こちら|使わ|しない|要ら|いら|やめ)[^?？]*)
+      unless: .*(?:wieder recht|raison|razón|razão|прав\b)
+    rule: (?P<text>[\w-]+ (?:yes|ja|oui|sí|sim|да|ok)[,;:] ?(?:but |aber |mais |pero |mas |но )?[\w-]+ (?:no|nein|non|não|нет|nicht)\b.*|[\w-]+ (?:oui|sim|да|ja|sí) [\w-]+ (?:non|não|нет|nein|no)\b, .+|(?:可以)?[^，。?？]{1,10}[，,](?:但是?|不过)[^，。?？]{1,10}(?:我自己来|不要|不可以|得问我|要问我)[^?？]*|[^。?？]{1,12}は(?:OK|いい|可)(?:だけど|ですが|で)?、[^。?？]{1,12}は(?:自分|だめ|ダメ|NG|禁止|不可)[^?？]*)
+      unless: .*\b(?:fail\w*|pass\w*|broken|red|green|works?)\b
+    rule: (?P<text>[^?]{0,40}\b(?:contact(?:er)?|kontakt|ansprechpartner\w*|kolleg\w+|contacto|contato|контакт\w*)\b[^?]{0,30}?(?: is| ist|,? c['’]est| es| é| —| -|:)(?: o| a)? (?-i:[A-ZÀ-ÖА-Я])\w+[.!]*$|[^?]{0,30}\bконтакт\w* (?-i:[А-Я])\w+[.!]*$|[^?？]{1,16}(?:联系人|负责人)(?:是|找)[^?？]{1,10}|[^?？]{1,20}の?担当(?:者)?は[^。?？]{1,14}(?:さん|です)[。]*$)
     # From the next time on; when in doubt; who does what.
     rule: (?P<text>(?:nächstes mal|beim nächsten mal|la prochaine fois|la próxima vez|(?:d?a )?próxima vez|в следующий раз)[\s,:]+(?!(?:que|quand|quando|cuando|als|wenn|когда|será|sera|wird|il|elle|on|je|ich|es|она?|мы|я|\w+t|\w+[еи]м)\b).{6,}
         |(?:下次|下回)(?!再(?:说|聊|来))[^?？]{4,}|(?:次から|次回(?:から|は))[^?？]{3,}(?:て|ないで)(?:ください|下さい|ね|よ)?[。！!]*$)

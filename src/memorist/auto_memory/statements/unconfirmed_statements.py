@@ -25,7 +25,10 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
 )
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import is_deletion_or_postponing_task
-from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
+from memorist.auto_memory.statements.lasting_clause import (
+    find_clause_before_task,
+    find_lasting_clause_start,
+)
 from memorist.auto_memory.statements.orders_for_the_speaker import is_order_for_speaker
 from memorist.auto_memory.statements.plain_facts import classify_plain_fact
 from memorist.auto_memory.statements.played_roles import gives_part_to_play, may_be_for_part
@@ -281,7 +284,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
     if (
         any(
             match_first_statement_pattern(_WAITING, sentence, begin) is not None
-            for begin in {0, start, find_refusal_end(sentence.masked, start)}
+            for begin in _list_readable_starts(sentence.masked, start)
         )
         or (classify_plain_fact(sentence) is not None and not may_be_others)
         or _is_about_user_in_doubt(masked)
@@ -299,6 +302,17 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         and not is_question_or_supposition(masked)
     )
     return None if is_read_by_score else False
+
+
+def _list_readable_starts(masked: str, start: int) -> Iterator[int]:
+    """Where a sentence may state something: at once, behind its lead-in, a refusal, or a task."""
+    yield from {0, start}
+    refused = find_refusal_end(masked, start)
+    if refused > start:
+        yield refused
+    clause = find_lasting_clause_start(masked, start)
+    if clause is not None:
+        yield clause
 
 
 def _states_nothing(sentence: ProseSentence) -> bool:
