@@ -109,3 +109,26 @@ async def test_a_deletion_right_after_a_statement_is_asked_about(
         asked = [each.path for each in host.events if isinstance(each, ForgetTargetNotFound)]
 
         assert asked == [each.path for each in host.memory.headers()] == ["never-npm-pnpm.md"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "forgotten", "stated"),
+    [
+        ("scratch what I said about tabs, we use 2 spaces", "tabs", "we use 2 spaces"),
+        ("olvida lo que dije de npm, usamos pnpm", "npm", "usamos pnpm"),
+        ("esquece o que falei do mongo, a gente usa postgres", "mongo", "a gente usa postgres"),
+        ("забудь что я говорил про npm, мы используем pnpm", "npm", "мы используем pnpm"),
+        ("忘掉我说的mongo吧，我们还是用postgres", "mongo", "我们还是用postgres"),
+        ("vergiss das mit den tabs, wir nehmen doch Leerzeichen", "tabs", None),
+        ("forget the rule about npm, it is wrong", "npm", None),
+    ],
+)
+def test_what_holds_instead_is_no_part_of_the_request(
+    typed: str, forgotten: str, stated: str | None
+) -> None:
+    """The clause behind it names nothing that is to go, and what it states is kept."""
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER, is_typed=True
+    )
+    expected = [("forget", forgotten), *([("rule", stated)] if stated else [])]
+    assert [(each.act, each.text) for each in find_statements(message)] == expected

@@ -162,3 +162,22 @@ def test_a_rule_right_below_what_was_printed_waits(printed: str) -> None:
     assert _read(f"{printed}\nwe use loguru, never print") == "kept"
     assert _read(f"{printed}fix it please") == ""
     assert _read(f"we use loguru, never print\n\n{printed}") == "kept"
+
+
+FACTS_IN_A_LIST = """
+    This project uses npm|my timezone is CET|wir sind von npm auf pnpm umgestiegen|the API must stay backwards compatible|Ich arbeite in Kassel|我们从npm换成了pnpm
+    always hoist loops
+"""
+
+
+@pytest.mark.parametrize("entry", _split(FACTS_IN_A_LIST))
+def test_an_entry_of_a_list_waits_as_a_sentence_does(entry: str) -> None:
+    """In a list neither the score nor the reading of plain facts speaks."""
+    message = Message(
+        id="m",
+        role="user",
+        blocks=(TextBlock(f"- {entry}\n- Keep functions under 40 lines in every file"),),
+        origin=Origin.USER,
+        is_typed=True,
+    )
+    assert entry in {each.text for each in find_unconfirmed_statements(message)}

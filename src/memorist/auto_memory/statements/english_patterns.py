@@ -128,6 +128,8 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:make sure|ensure|be sure)(?: that)? (?:you|to|we) (?:always|never) .+)
     rule: (?P<text>i (?:always|never) want (?:you|to (?:see|know|be|review|approve|have|hear|read))\b.+)
     rule beyond tasks: (?P<text>i (?:want|need|expect) you to (?:always|never) .+)
+    rule beyond tasks: (?P<text>i (?:(?:strongly|really|much|generally|usually|always|personally|tend to) )*prefer (?!to (?:see|go|do|try)\b|if\b
+        |when\b|that we\b|the\b|this\b|that\b|these\b|those\b|your\b|it\b|not\b|one\b).+)
     rule beyond tasks: (?P<text>i['’]d (?:much |really )?(?:rather|prefer(?: it if| if| that)?) you(?:['’]d)? .+)
     rule: (?P<text>i (?:really )?(?:don['’]?t|do not) (?:like|want|appreciate|enjoy|need|care for) (?:it )?(?:when you|you to ever|you ever
         |you to always)\b.+)
@@ -158,6 +160,8 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule beyond tasks: (?P<text>(?:\w+ ){{1,3}}(?:go|goes|belong|belongs|live|lives|are tracked|is tracked|are filed|are reported|are discussed) (?:to
         |in|into|at|on|under) .*(?:https?://|slack|jira|linear|confluence|notion|grafana|sentry|datadog|trello|asana|teams channel|dashboard|tracker
         |board\b).*)
+    rule: (?P<text>(?:just |please )?call me (?-i:[A-Z])[\w-]+.*)
+    rule: (?P<text>my (?:name|pronouns|time ?zone|native language|first language) (?:is|are) (?!in\b|on\b|at\b|not\b|missing|wrong|misspelled).+)
     rule: (?P<text>i(?:['’]m| am) (?:an? |the )(?:[\w-]+ ){{0,4}}(?:engineer|developer|programmer|designer|scientist|student|researcher|analyst
         |beginner|teacher|founder|architect|sysadmin|administrator|maintainer|dba|product manager|pm|sre|cto|novice|newcomer|lawyer|writer|consultant
         |freelancer|intern)\b(?! (?:key|account|token|role)).*)

@@ -61,6 +61,7 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |quedado en)|decidimos|acordamos|optamos por|combinamos|(?:a gente )(?:decidiu|combinou)|ficou (?:decidido|combinado)) \w.+
         |(?:мы )?(?:\w+ )?(?:решили|договорились)(?!ся) .{{5,}}|.{{2,60}}(?:こと|方針)に(?:し(?:まし)?た|決め(?:まし)?た|決まり(?:まし)?た|なりました)[。！!]*$)
       unless: .*\b(?:jetzt|heute|diese\w*|maintenant|aujourd\w*|ce(?:tte|t|s)?|ahora|hoy|est[ea]|agora|hoje|ess[ea]|сейчас|сегодня|эт\w+|проблему|ошибку|баг)\b|.*(?:今回|この|その)
+    rule: (?P<text>(?:wir|ich) (?:sind|bin|haben|habe) (?:\w+ )?von .{{2,40}} (?:auf|zu) .{{2,40}} (?:umgestiegen|gewechselt|migriert|umgestellt).*)
     rule: (?P<text>(?:s['’]il (?:te|vous) pla[iî]t,? )?(?:utilise[sz]?|emploie|écri[st]|écrivez|réponds|répondez|parle|ajoute[sz]?|mets|supprime
         |demande) .*\b(?:toujours|jamais|plutôt que|au lieu d|et (?:non|pas)|en (?:français|anglais))\b.*)
       unless: .*\b(?:cette? (?:fois|fonction|fichier)|ici|maintenant|aujourd)\b
@@ -98,9 +99,22 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     # What is so of the person or the project, in each of the languages.
     rule: (?P<text>(?:nein,? )?(?:wir|ich) (?:verwenden?|benutzen?|nutzen?|nehmen?) .{{2,40}}, (?:und )?(?:nicht|kein\w*|nie) .+)
     rule: (?P<text>(?:wir|ich) (?:haben?|hab) .{{2,40}} (?:durch .{{2,40}} (?:ersetzt|abgelöst)|(?:abgeschafft|abgelöst)).*)
+    rule: (?P<text>ich (?:bin (?:allergisch|vegetarier\w*|veganer\w*|farbenblind|linkshänder\w*|(?:der|die|ein|eine|unser) [\w -]*(?:lead|leiter
+        |leiterin|entwickler|entwicklerin|designer|anfänger|admin|chef|student)\w*)|mag (?:keine?n?|lieber|am liebsten)|vertrage|esse kein\w*
+        |trinke kein\w*|hasse|liebe|bevorzuge|vermeide|wohne|lebe|arbeite (?:als|bei|in)|habe (?:eine )?\w*allergie|lerne am besten)\b.*)
+      unless: .*\b(?:gerade|heute|jetzt|hier|diese\w*)\b
     rule: (?P<text>(?!der fehler|die funktion|das passiert)[\w -]{{3,40}} (?:bitte )?(?:immer|nie|niemals|grundsätzlich|stets|nur) (?:auf|in|mit|ohne
         |vor|nach|als) .+)
       unless: .*\b(?:ist|sind|wird|hat|fehler|gerade|hier|jetzt)\b
+    rule: (?P<text>(?:je (?:suis (?:allergique|végétarien\w*|végan\w*|daltonien\w*|(?:le|la|un|une) [\w -]*(?:lead|responsable|développeu\w+|designer
+        |débutant\w*|chef\w*))|n['’]aime (?:pas|plus)|déteste|évite|ne (?:mange|bois|supporte) (?:pas|jamais)|vis|habite|travaille (?:comme|chez|à|en)
+        |préfère|apprends mieux)|mon (?:éditeur|fuseau|navigateur)|ma langue)\b.*)
+      unless: .*\b(?:cette?|ici|maintenant|celui|celle)\b
+    rule: (?P<text>(?:(?:yo |eu )?(?:soy|sou) (?:alérgic\w|vegetarian\w|vegan\w|dalt[óô]nic\w|(?:el|la|un|una|o|a|um|uma) [\w -]*(?:líder|lead|jefe
+        |chefe|desarrollador\w*|desenvolvedor\w*|diseñador\w*|designer|principiante|iniciante))|(?:yo )?no (?:me gusta\w*|soporto|tolero|como|bebo)
+        |(?:eu )?não (?:gosto|suporto|tolero|como|bebo)|odio|odeio|evito|vivo en|moro em|trabajo (?:como|en)|trabalho (?:como|na|no|em)|prefiero
+        |prefiro|aprendo mejor|aprendo melhor)\b.*)
+      unless: .*\b(?:est[ea]|aquí|ahora|aqui|agora|ess[ea])\b
     rule: (?P<text>(?:nós )?(?:migramos|mudamos|trocamos|passamos) (?:d[aeo]s? |o |a ).{{2,30}} (?:para|pra|por|pelo) .+)
     rule: (?P<text>(?:у меня (?:аллергия|непереносимость|дальтонизм|двое детей|маленьк\w+)|я (?:вегетариан\w+|веган\w*|не люблю|не ем|не пью
         |не переношу|ненавижу|избегаю|живу|работаю|лучше (?:учусь|понимаю)|предпочитаю|дальтоник)|мой (?:редактор|часовой пояс|начальник)).*)

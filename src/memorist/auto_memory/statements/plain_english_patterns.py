@@ -77,6 +77,8 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule beyond tasks: (?P<text>{SOFTENERS}{_NO} {USE} {_THING_HERE}\s*[,;:–—-]+ ?(?:but |and |please |we |just |only |always )*(?:use|using|prefer
         |this|our|switch|run) .+)
       unless: {ONE_PLACE}
+    rule beyond tasks: (?P<text>(?:this|our|the) {PROJECT_NOUN} (?:only |always |still |now )?(?:uses|requires|targets|follows|runs on|supports
+        |is (?:written|built) (?:in|with|on)|has to) .+)
     rule beyond tasks: (?P<text>(?:we|i)(?:['’]ve| have)? (?:just |already |recently |now )?(?:switched|migrated|moved) (?:over )?(?:from {THING} to
         |to|off|away from) {NOT_NAMED}\w.*)
     rule beyond tasks: (?P<text>(?:we|i) (?:no longer|{NEGATION}) (?:use|support|maintain|ship) {THING}(?: any ?more)?\s*(?:[,;–—-].*)?[.!]*$)

@@ -270,11 +270,14 @@ def find_refusal_or_lead_in_end(masked: str) -> int:
 
 
 _DEFINITE = lazy_pattern(
-    r"(?:(?:d(?:er|ie|as)|l[ae]s?|el|los|os?|a(?! gente\b)s?) |l['’])", re.IGNORECASE
+    r"(?:(?:d(?:er|ie|as)|l[ae]s?|el|los|os?|a(?! gente\b)s?) |l['’])[^,]{2,60}? "
+    r"(?:ist|sind|hat|haben|wird|werden|dauert|beginnt|endet|kostet|kosten|kommt(?! aus)|steht|est|sont|a|ont|es|son|está|están|tiene|é|são|tem|têm)\b",
+    re.IGNORECASE,
 )
+"""Says of a thing what it is or has, which may be seen on the screen."""
 _FOREIGN_SURROUNDINGS = lazy_pattern(
     r"\b(?:\w*(?:datenbank|umgebung|server|cluster|team|projekt|repo\w*|branch|ticket\w*|freeze|meeting)|doku\w*|tests?|suite|ci|pipelines?|deploy\w*|apis?|keys?|logs?|secrets?|backend|frontend|prod\w*|staging|kund\w+|firma|büro|domain|website|backups?|stack|lizenz|releases?|deadline|budget|"
-    r"stand-?up|sprints?|main|chef\w*|leitung|design\w*|app|abgabe|termin\w*|urlaub|bases? de (?:données|datos)|serveurs?|docs?|documenta\w+|préprod|recette|dépôts?|équipe|clients?|site|branche|mises? en prod|servidor\w*|base|equip[oe]|clientes|rama|repositorio|entorno|banco|ambiente|reposit[óo]rio|"
+    r"date|échéance|délai|plazo|prazo|fecha|data|frist|stand-?up|sprints?|main|chef\w*|leitung|verantwortliche\w*|zuständige\w*|responsável|responsables?|contacto?|design\w*|app|abgabe|termin\w*|urlaub|bases? de (?:données|datos)|serveurs?|docs?|documenta\w+|préprod|recette|dépôts?|équipe|clients?|site|branche|mises? en prod|servidor\w*|base|equip[oe]|clientes|rama|repositorio|entorno|banco|ambiente|reposit[óo]rio|"
     r"empresa|entreprise|réunion|reunión|reunião|projets?|proyecto|projeto|wiki|tableau|tablero|quadro|url|port|puerto|porta|version|versión|versão|langue|idioma|nom|nombre|nome|adresse|dirección|endereço|license|licence|licencia|licença|region|región|chat|kanal|canal)\b",
     re.IGNORECASE,
 )
@@ -283,8 +286,7 @@ _FOREIGN_SURROUNDINGS = lazy_pattern(
 
 def _is_of_thing_in_sight(masked: str) -> bool:
     """Whether a fact with a definite article is about a thing that may be on the screen."""
-    found = _DEFINITE.match(masked)
-    return found is not None and _FOREIGN_SURROUNDINGS.search(masked) is None
+    return _DEFINITE.match(masked) is not None and _FOREIGN_SURROUNDINGS.search(masked) is None
 
 
 _FACT_LEAD_IN = lazy_pattern(

@@ -49,7 +49,7 @@ NOT_READ = (
     "it is no prose of yours: code, a quotation, a table, a log, what follows a paste, or the middle "
     f"of a message over {LONG_MESSAGE_CHARS} characters"
 )
-ABOUT_ORDERED_TEXT = "it belongs to the text that is ordered before it"
+ABOUT_ORDERED_TEXT = "it belongs to the text, or the part to play, that is ordered before it"
 NOTHING_LASTING = "nothing in its words says that it holds beyond the task"
 TASK_BOUND = "its words bind it to the task at hand"
 TOO_MANY = f"at most {MAX_STATEMENTS} statements of one message are kept"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.statements import (
     chinese_patterns,
@@ -256,7 +257,41 @@ def split_typed_sentences(text: str) -> tuple[ProseSentence, ...]:
     gives the agent to play; remembered for the newest texts.
     """
     sentences = drop_sentences_for_part(split_prose_sentences(text))
-    return tuple(drop_sentences_about_ordered_text(sentences))
+    read = drop_sentences_about_ordered_text(sentences)
+    return tuple(part for each in read for part in _split_behind_forget_request(each))
+
+
+def _split_behind_forget_request(sentence: ProseSentence) -> tuple[ProseSentence, ...]:
+    """A request to forget and what is stated behind it as sentences of their own: "scratch what I
+    said about tabs, we use two spaces everywhere".
+    """
+    if read_forget_request(sentence) is None:
+        return (sentence,)
+    for joint in _BEHIND_RETRACTION.finditer(sentence.masked):
+        request, rest = (
+            replace(sentence, text=sentence.text[part], masked=sentence.masked[part])
+            for part in (slice(joint.start()), slice(joint.end(), None))
+        )
+        if (
+            read_forget_request(request) is not None
+            and _POINTS_BACK.search(rest.masked) is None
+            and (
+                _OWN_SUBJECT.match(rest.masked)
+                or _states_for_later(rest)
+                or classify_plain_fact(rest)
+            )
+        ):
+            return request, rest
+    return (sentence,)
+
+
+_OWN_SUBJECT = lazy_pattern(r"(?:we|wir|on|nous|a gente|nós|мы)\b|我们|我們|うちは", re.IGNORECASE)
+"""Begins a clause that says what holds."""
+
+
+def _states_for_later(sentence: ProseSentence) -> bool:
+    statement = find_statement_in_sentence(sentence)
+    return statement is not None and statement[0] != "forget"
 
 
 def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:

@@ -52,6 +52,7 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
         |beginning) of (?:each|every|any|your) (?:session|task|turn|day|week|sprint|conversation|chat|reply|answer|response|message|phase|feature
         |commit|pr|release|replie)s?\b.*)
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
+    rule: (?P<text>{SOFTENERS}(?:always|never) [a-z]{{3,}} (?!(?:it|that|this)\b).{{3,}})
     # An order whose verb is no known one ("Round totals half up, always."); what happens always has
     # a subject, or a verb in the third person or the past.
     rule: (?P<text>{ANY_ORDER}[^,?]{{3,80}}(?:, |(?<!not)(?<!like)(?<!as)(?<!than) )(?:always|without exception)(?:,? please)?\s*[.!]*$)
@@ -77,6 +78,10 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: .*\b(?:getting|seeing|done|ready|there|looking|talking|trying|going)\b
     rule: (?P<text>(?:we (?:follow|practi[cs]e|adopted|stick to|adhere to|standardi[sz]e on)|we(?:['’]re| are) an? (?:\w+ ){{0,2}}(?:shop|team|company
         |startup|monorepo|agency)|we(?:['’]ve| have) (?:stopped|quit|started|given up) (?:using|doing|with))\b.{{3,}})
+    rule: (?P<text>(?:this|the|our) (?:repo\w*|project|customer|client|product|company|codebase|app|service|api|library|package) (?:is (?:public
+        |private|internal|open[- ]source|a (?!bit\b|mess\b|lot\b)|multi-?tenant|regulated)|must (?:stay|remain|be|keep|work)|has to (?:stay|remain
+        |work)).+)
+      unless: .*\b(?:bug|broken|error|failing|down|this pr|while|loading)\b
     rule: (?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|mockups?
         |credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)
     rule: (?P<text>(?:max(?:imum)? )?(?:line length|indent(?:ation)?|tab (?:width|size)|line width|coverage|quotes|encoding|line endings?) (?:is|are
