@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memorist.auto_memory.statements.plain_facts import NAMED_TOOLS
 from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.core.lazy import lazy_pattern
@@ -129,6 +130,40 @@ def find_lasting_choice(answer: str, reply: str) -> str:
         return ""
     chosen = _find_option(answer, options)
     return " – ".join(filter(None, (asked, f"{answer}: {chosen}" if chosen else answer)))
+
+
+_DECISION = lazy_pattern(
+    r"(?:(?:ok(?:ay)?|yes|yeah|sure|great|fine|then|so|ja|gut|dann|oui|bon|alors|d['’]accord|vale|sí|bueno|entonces|beleza|sim|então|ок|ладно|хорошо|да)\b[\s,.!]*|(?:好的?|はい|那)[，、\s]*)*"
+    r"(?:(?:let['’]?s (?:go with|use|take|do)|(?:we|i)(?:['’]?ll| will) (?:go with|take|use)|going with|i['’]d go with|(?:wir |ich )?(?:nehmen|nehme|nutzen|bleiben bei)(?: wir)?|on (?:part(?: sur)?|prend|utilise)"
+    r"|(?:vamos|nos quedamos|quedamos|ficamos|bora|usemos|usamos|vai)(?: (?:con|com|de|usar))*|берём|берем|возьмём|давай|(?:就|还是)?[用选])\s*(?P<name>[@\w][\w@./+#-]{1,30})(?: then| dann| alors| entonces| então| тогда|\s*吧)?"
+    r"|(?P<is>[@\w][\w@./+#-]{1,30}?)(?: it is(?: then)?| it['’]ll be|ですね|で(?:いきましょう|行きましょう|お願いします)|にしましょう))[\s.!。！]*",
+    re.IGNORECASE,
+)
+"""A whole message that decides for one of several: "ok, redis it is"."""
+_CHOICE_QUESTION = lazy_pattern(
+    r"(?!.*\b(?:button|header|title|icon|page|colou?r|knopf|farbe|bouton|couleur|botón|botão|cor|кнопк\w*|цвет\w*)\b)(?=.*(?:\b(?:or|vs|oder|ou|o|или)\b|还是|それとも|、))(?=.*(?:\b(?:use|using|with|for|nutzen|verwenden|nehmen|für|utilise\w*|prend\w*|pour|usa\w*|para|использ\w+|взять|для)\b|用|使|は))",
+    re.IGNORECASE,
+)
+"""Asks which of several is to be used, or for what."""
+
+
+def find_decided_option(answer: str, reply: str) -> str:
+    """The question at the end of a reply which of several tools is to be used, with the answer that
+    decides for one by its name; empty for any other text.
+    """
+    found = _DECISION.fullmatch(answer) if len(answer) <= MAX_ANSWER_CHARS else None
+    asked = _find_question(reply) if found else ""
+    if found is None or _CHOICE_QUESTION.match(asked) is None:
+        return ""
+    named = re.search(
+        rf"(?<![\w-]){re.escape(found['name'] or found['is'])}(?![\w-])",
+        asked,
+        re.IGNORECASE | re.ASCII,
+    )
+    is_tool = named is not None and (
+        named[0][0].isupper() or re.fullmatch(NAMED_TOOLS, named[0], re.IGNORECASE)
+    )
+    return f"{asked} – {answer}" if is_tool else ""
 
 
 def is_bare_choice(text: str) -> bool:

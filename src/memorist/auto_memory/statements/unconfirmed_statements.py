@@ -21,6 +21,7 @@ from memorist.auto_memory.statements.composite_message import is_composite_messa
 from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
     find_confirmed_text,
+    find_decided_option,
     find_lasting_choice,
 )
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
@@ -204,7 +205,9 @@ def _find_confirmed(text: str, reply: str, *, is_certain: bool) -> str | None:
     """What a lone answer stands for, empty where the reply tells nothing; None for any other text."""
     if LONE_CONFIRMATION.fullmatch(text) or LASTING_ANSWER.fullmatch(text):
         return find_confirmed_text(text, reply) or find_lasting_choice(text, reply)
-    return None if is_certain else find_lasting_choice(text, reply) or None
+    if is_certain:
+        return None
+    return find_lasting_choice(text, reply) or find_decided_option(text, reply) or None
 
 
 _REQUEST_BEHIND_LOG = lazy_pattern(

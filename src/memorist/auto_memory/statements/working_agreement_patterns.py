@@ -11,6 +11,7 @@ from __future__ import annotations
 from memorist.auto_memory.statements.bans import LACKED
 from memorist.auto_memory.statements.plain_facts import NAMED_TOOLS
 from memorist.auto_memory.statements.statement_patterns import (
+    ANY_ORDER,
     NEGATION,
     ORDER,
     StatementPattern,
@@ -72,7 +73,7 @@ _SPANISH_ORDER = (
     r"rod[ae]|faz|faça|coloc[ae]|coloque|mand[ae]|ger[ae]|(?:no|não) \w{2,}(?:as|es|a|e))\b .{2,}"
 )
 _SPANISH_WORK = (
-    r"(?:escrib|cre|agreg|añad|cambi|modifi[cq]u?|to[cq]u?|borr|renombr|nombr|commit|pushe|merge|despl[ie]+gu?|publi[cq]u?|document|refactori[zc]|revis|mexer?|edit|alter|renome|delet|apagu?|"
+    r"(?:escrib|cre|cri|agreg|añad|cambi|modifi[cq]u?|to[cq]u?|borr|renombr|nombr|commit|pushe|merge|despl[ie]+gu?|publi[cq]u?|document|refactori[zc]|revis|mexer?|edit|alter|renome|delet|apagu?|"
     r"implement|test|lan[cç]|public|subi?|test|nome|adicion|gener|ger)"
 )
 _RUSSIAN_ORDER = r"(?:(?:всегда|сначала|обязательно|пожалуйста|ещё|также|не) )*(?!\w+(?:ый|ий|ой|ей)\b)[а-яё]{3,}(?:ай|яй|уй|юй|ой|ей|и|ь)(?:те)?(?:ся|сь)?\b .{2,}"
@@ -110,23 +111,23 @@ _SPANISH_DAY = (
     r"(?:(?:el|la|este|esta|l) )?(?:(?:próxim[oa]|pr[oó]xim[oa]) \w+|\w+ (?:que (?:viene|vem)|próxim[oa])|mañana|amanhã|lunes|martes|miércoles|jueves|viernes|sábado|domingo|(?:segunda|terça|quarta|quinta|sexta)(?:-feira)?|enero|febrero|"
     r"marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|(?:dia )?\d{1,2} de \w+|20\d\d)"
 )
-_RUSSIAN_DAY = r"(?:следующ(?:ей|его) \w+|нового \w+|завтра(?:шнего дня)?|понедельника|вторника|среды|четверга|пятницы|субботы|воскресенья|(?:\d{1,2}(?:-го)? )?(?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)|20\d\d\b(?: года)?)"
+_RUSSIAN_DAY = r"(?:следующ(?:ей|его) \w+|нового \w+|завтра(?:шнего дня)?|понедельника|вторника|среды|четверга|пятницы|субботы|воскресенья|(?:\d{1,2}(?:-го)? |\w+ого )?(?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)|20\d\d\b(?: года)?)"
 
 WORKING_AGREEMENTS: tuple[StatementPattern, ...] = parse_statement_patterns(
     rf"""
     # A choice against another.
-    rule: (?P<text>{_THING},? (?:and |und |et |y |e |и |а )?(?:not|nicht|pas|no|não|nao|не) (?:des |de |d['’]|as |les )?{_CERTAIN_THING}{_END})
+    rule: (?P<text>(?:i (?:want|need|prefer|meant) )?{_THING},? (?:and |und |et |y |e |и |а )?(?:not|nicht|pas|no|não|nao|не) (?:des |de |d['’]|as |les )?{_CERTAIN_THING}{_END})
     rule: (?P<text>(?:des |les |les )?{_THING},? (?:und |et |mais |y |e |и |а )?(?:pas|nicht|no|não|не) (?:des |les |de |d['’])?{_CERTAIN_THING}{_END})
     rule: (?P<text>{_THING} (?:instead of|rather than|over|(?:an)?statt|plutôt que?|au lieu de|en (?:vez|lugar) de|em vez de|ao invés de|вместо) {_THING}{_END})
     rule: (?P<text>(?!это\b){_THING}, а не {_THING}{_END}|(?:请)?用 ?[A-Za-z][\w.+-]* ?[，,]?\s?(?:不用|别用|不要用|而不是) ?[A-Za-z][\w.+-]*[。！!]*$|[A-Za-zァ-ヶー][\w.+ァ-ヶー-]*(?:じゃ|では?)な(?:くて?|く)、?[A-Za-zァ-ヶー][\w.+ァ-ヶー-]*(?:で|を使って|に(?:して)?)(?:お願い(?:します)?|ください)?[。！!]*$)
     # An order bound to an event that comes again.
-    rule: (?P<text>(?:when(?:ever)?|before|after|while|if) (?:ever )?(?:(?:you|u|we)(?: ever)? {_WORK}|{_WORKING})\b{_GENERAL}(?:, ?(?:{ORDER}|{_SURE_ORDER})|(?<!to) {_SURE_ORDER}) .{{3,}})
+    rule: (?P<text>(?:when(?:ever)?|before|after|while|if|every ?time|each time|any ?time) (?:ever )?(?:(?:you|u|we)(?: ever)? {_WORK}|{_WORKING})\b{_GENERAL}(?:, ?(?:{ORDER} |{_SURE_ORDER} |{ANY_ORDER})|(?<!to) {_SURE_ORDER} ).{{3,}})
     rule: (?P<text>(?:when(?:ever)?|if) (?:ever )?(?:you|u|we)(?: ever)? (?:touch|change|edit|modify|update|bump|rename)\b[^?,]{{3,50}},? (?:please )?{_TELL} .{{2,}})
     rule: (?P<text>(?:before|after|on|at|for|with|in) (?:each|every|any)(?: new| single)? [\w-]+(?: [\w-]+)?(?:,? {_SURE_ORDER}|, {ORDER}) .{{3,}})
       unless: (?:for|on|in|at|with) (?:each|every|any) (?:row|item|line|element|file|user|entry|one|key|value|column|page|cell|card)\b
     rule: (?P<text>(?:bevor|ehe|(?:immer )?wenn|sobald|nachdem|falls|jedes ?mal wenn) (?:du|ihr|wir)\b(?!(?: [\w-]+)* (?:das|dies\w*|es|ihn|den|dem|der|die)\b)(?: [\w./-]+){{0,5}}? (?!(?:{_GERMAN_ONCE})\b)[a-zäöüß]{{4,}}s?t, {_GERMAN_ORDER})
     rule: (?P<text>(?:vor|nach|bei|in|an|zu|für) jede[mnrs] \w+(?: \w+)?,? {_GERMAN_ORDER}|(?:vor|nach) dem (?:commit\w*|push\w*|merge\w*|deploy\w*|release\w*),? {_GERMAN_ORDER})
-    rule: (?P<text>(?:avant|après|à|pour|dans|lors de) (?:chaque|tout|toute) [\w-]+(?: [\w'’-]+){{0,2}}?,? {_FRENCH_ORDER}|(?:quand|lorsque|si|dès que|à chaque fois que|chaque fois que) (?:tu|vous|on) {_FRENCH_WORK}\b(?! (?:le|la|les|ça|cette?|ces|ce|ton|ta)\b)(?: [\w'’/-]+){{0,4}}?,? {_FRENCH_ORDER}|avant d(?:e |['’])(?:commit|push|merge|déploy|livr|publi|écri|pouss|modifi|ajout|cré)\w*(?: (?:une?|des|du) [\w-]+)?,? {_FRENCH_ORDER})
+    rule: (?P<text>(?:avant|après|à|pour|dans|lors de) (?:chaque|tout|toute) [\w-]+(?: [\w'’-]+){{0,2}}?,? {_FRENCH_ORDER}|(?:quand|lorsque|si|dès que|à chaque fois que|chaque fois que) (?:tu|vous|on) {_FRENCH_WORK}\b(?! (?:le|la|les|ça|cette?|ces|ce|ton|ta)\b)(?: [\w'’/-]+){{0,4}}?,? {_FRENCH_ORDER}|avant d(?:e |['’])(?:commit|push|merge|déploy|livr|publi|écri|pouss|modifi|ajout|cré)\w*(?: (?:une?|des|du) [\w-]+)?,? {_FRENCH_ORDER}|après avoir (?:modifié|changé|touché|ajouté|créé|renommé) [^?,]{{3,40}},? {_FRENCH_ORDER})
     rule: (?P<text>(?:antes|después|luego|depois) de cada \w+(?: \w+){{0,2}}?,? {_SPANISH_ORDER}|(?:en|em) cada \w+(?: \w+)?,? {_SPANISH_ORDER}|(?:cuando|siempre que|cada vez que|si|quando|sempre que|toda vez que|se|antes d[eo]|después d[eo]|depois d[eo]|al|ao) (?:que )?(?:(?:você|vc|for|fizer|fazer|hagas|hacer) )?(?:(?:um |un |el |o )?{_SPANISH_WORK}\w*|(?:um |un |el |o )?(?:commit|push|merge|deploy|pr|release)\b)(?! (?:el|la|los|las|o|a|os|as|ess[ae]|est[ae]|es[ae])\b)(?: [\w/-]+){{0,4}}?,? {_SPANISH_ORDER})
     rule: (?P<text>(?:cuando|si|quando|se) (?:to[cq]u\w+|cambi\w+|modifi\w+|mexer|mud\w+|alter\w+) [^?,]{{3,40}},? (?:me )?(?:av[ií]s\w+|pregunt\w+|pergunt\w+|inform\w+|actuali\w+|atuali\w+)\b.*)
     rule: (?P<text>(?:после|перед|при|для) (?:каждо(?:го|й|м)|каждым|любо(?:го|й|м)|любым) [а-яёa-z]+(?: [а-яёa-z]+)?,? {_RUSSIAN_ORDER}|(?:когда|если)(?: ты)? (?:пишешь|меняешь|добавляешь|создаёшь|создаешь|коммитишь|пушишь|мержишь|правишь|удаляешь|трогаешь|называешь|деплоишь|делаешь) [^?,]{{2,40}},? {_RUSSIAN_ORDER})
@@ -135,6 +136,8 @@ WORKING_AGREEMENTS: tuple[StatementPattern, ...] = parse_statement_patterns(
     # An order that is said once more.
     correction: (?P<text>(?:i(?:['’]ve| have)? (?:already |just |clearly |literally )*(?:told|asked) (?:you|u){_TOLD},? |(?:told|asked) (?:you|u){_TOLD},? ){_RULE_WORD})
       unless: .*\bto \w+ (?:it|that|this|them|me)\b
+    correction: (?P<text>(?:(?:jetzt |now |и |y |e )?(?:(?!(?:jetzt |now |и |y |e )?(?:for the first|zum ersten|pour la première|por primera|pela primeira|(?:в )?первый))(?:for the \w+ time|zum \w+ mal|pour la \w+ fois|por \w+ vez|pela \w+ vez|(?:в )?\w+ раз)|quantas vezes (?:eu )?(?:já )?(?:falei|disse|pedi)|сколько раз (?:мне )?(?:говорить|повторять)))(?: now| schon| jetzt)?[,:–—-]* (?:que )?(?:no|don['’]?t|never|always|keine?n?|nie|ohne|nicht|pas d|plus d|sans|sin|nada de|não|sem|без|никаких|не|всегда) ?(?!{LACKED}\b)\w.{{2,}})
+    correction: (?P<text>(?:都|早就|早|已经|刚)说(?:过)?了?[，,]?(?:别|不要|不准|不许|不用|必须|要).{{2,}}|(?:[一二三四五六七八九十\d]回目|何度も|何回も)[^。?？]{{0,10}}[^。?？]{{2,30}}(?:なし(?:で|です)?|ないで(?:ください)?|やめて(?:ください)?|禁止(?:です)?)[。!！]*$)
     correction: (?P<text>(?:ich )?(?:hab(?:e|['’])?|hatte|sagte?)(?: (?:ich|es|dir|euch|doch|ja|schon|bereits|oft|mehrfach|extra|genug|\w*mal|\w+ mal))*(?: gesagt)?[,:]? (?:bitte )?(?:keine?n? (?!{LACKED}\b)|ohne |nie(?:mals)? |nicht \w+(?= )|nur |immer |(?:dass )?du sollst |(?:dass )?ich (?:keine?n?|nie) ).{{2,}})
       unless: .*\bich hab\w* (?:keine?n?|nie|nicht|immer|nur)\b|(?:ich )?hab\w* (?!.*gesagt)
     correction: (?P<text>(?:je |j['’])(?:te |t['’]|vous |l['’]|te l['’])?(?:ai|avais) (?:(?:déjà|bien|pourtant|encore|\w+ fois) )*(?:dit|demandé|répété)(?: (?:\w+ fois|déjà))*[,:]? (?:pas d|plus d|jamais d|sans |de (?:ne )?(?:pas|jamais|plus|toujours) |d['’](?:arrêter|éviter|utiliser) |que je ne ).{{2,}})
@@ -145,6 +148,8 @@ WORKING_AGREEMENTS: tuple[StatementPattern, ...] = parse_statement_patterns(
     # What a team always or never does.
     rule: (?P<text>(?:(?:around|over) here|in this (?:team|repo|project|company)|at our company),? (?:we|nobody|no ?one|you)(?: all)? (?:never|always|only|don['’]?t|do not|must|usually)?\b.{{4,}})
       unless: .*\b(?:error|fails?|see|get|have|broken|bug)\b
+    rule: (?P<text>we (?:don['’]?t|do not|won['’]?t) ever (?!(?:get|see|had|have|find)\b).{{4,}}|bei uns \w+t (?:niemand|keiner|jeder|jede|man (?:nie|immer|nur)) (?!(?:mehr|weiß|weiter)\b).{{4,}}|(?:(?:por )?aqu[ií]|acá|ici|chez nous),? (?:ninguém|nadie|personne(?: ne)?|todo mundo|todos|tout le monde) (?!(?:sabe|viu|ve|vê|sait|voit|consegue|puede|tem|tiene|ha|a|está)\b)\w+ .{{3,}}|(?:мы|у нас) не (?!(?:видим|можем|знаем|понимаем|получаем|хотим|успеваем|находим|имеем|помним|будем)\b)\w+(?:ем|ём|им|ют|ят) .{{3,}})
+      unless: .*\b(?:error|fehler|erreur|erro|ошибк\w*|эт\w+|cette|diese\w*|est[ae]|ess[ae]|{_MOMENT})\b
     rule: (?P<text>(?:chez nous,? |ici,? )?(?:on|nous) (?:ne |n['’])?(?!(?:a|avons|ai|est|sommes|voi[ts]|voyons|trouve|obtient|obtenons|reçoit|arrive|arrivons|tombe|doit|devons|sai[ts]|savons|peu[tx]|pouvons|comprend|attend|va|verra|saura|perd|veut)\b)\w+ (?:toujours|jamais) .{{4,}})
       unless: .*\b(?:erreurs?|même|bug|problèmes?|bloqué\w*)\b
     rule: (?P<text>(?:(?:aquí|acá|aqui|nosotros|nós|a gente|en este \w+|neste \w+),? )+(?:nunca|siempre|sempre|jamás|jamais) (?!(?:vi|ve|viu|tem|temos|tenemos|vemos|vimos|recib\w+|receb\w+|obten\w+|llega\w+|chega\w+|pud\w+|pod\w+|fu\w+|esta\w*|está\w*|foi|fica\w*|falla\w*|falh\w+|hay|há|sale\w*|d[aá]\w*|consig\w+|conseg\w+|quis\w*|cai|es|é|pasa\w*|deu)\b)\w+(?:mos|[ae])\b.{{3,}}|(?:nunca|siempre|sempre) (?!(?:vemos|vimos|tenemos|temos|tuvimos|tivemos|recib\w+|receb\w+|obten\w+|llega\w+|chega\w+|pudimos|podemos|pudemos|fuimos|fomos|estamos|est\w+|falla\w+|conseg\w+|quedamos|ficamos|perdemos)\b)\w+mos .{{3,}})
@@ -164,24 +169,25 @@ WORKING_AGREEMENTS: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: .*\b{_MOMENT}\b|(?:il n['’])?y a (?!.*\b(?:ici|chez nous|projet|dépôt|repo|équipe|serveurs?|prod)\b)
     rule: (?P<text>(?:aquí |acá |aqui |en este \w+,? |neste \w+,? )?(?:nosotros |nós |a gente )?(?:no|não) (?:tenemos|temos|contamos con|contamos com) (?!(?:el|la|los|las|o|a|os|as)\b){_MISSING}\b.*|(?:aquí|acá|aqui|en este \w+|neste \w+),? (?:no|não) (?:hay|há|tem) {_MISSING}\b.*|a gente não tem {_MISSING}\b.*)
       unless: .*\b{_MOMENT}\b
-    rule: (?P<text>(?:у нас|в (?:этом )?проекте|в команде)(?: (?:тут|здесь|вообще|на \w+|пока что))* нету? {_MISSING}\b.*)
+    rule: (?P<text>(?:у нас|в (?:этом )?проекте|в команде)(?: (?:в (?!таблиц|лог|баз|файл|код|консол|ответ|запрос)\w+|тут|здесь|вообще|на \w+|пока что))* нету? {_MISSING}\b.*)
       unless: .*\b(?:{_MOMENT}|ошиб\w+|никак\w+|проблем\w*)\b
-    rule: (?P<text>(?:我们|公司|项目|团队|咱们|这边|这里)(?:这里|这边|里|公司|项目|团队|目前|都|也|还)*没有(?:任何|专门的?|独立的?)?[^，。？?了过到]{{0,8}}?{_SURROUNDINGS}[^，。？?了过到]{{0,10}}[。!！]*$|{_JAPANESE_SURROUNDINGS}[A-Za-z環境サーバ権限]{{0,6}}[はが](?:ありません|ないです|ない|使えません|持っていません)(?:[、。!！].*)?$)
+    rule: (?P<text>(?:我们|公司|项目|团队|咱们|这边|这里)(?:这里|这边|里|公司|项目|团队|目前|都|也|还)*没有(?:任何|专门的?|独立的?)?[^，。？?了过到]{{0,8}}?{_SURROUNDINGS}[^，。？?了过到]{{0,10}}[。!！]*$|(?:うち|弊社|当社|このプロジェクト|チーム)(?:に|で)?は[^。?？]{{2,16}}[はが](?:いません|ありません|いない|ない)(?:です)?[。!！]*$|{_JAPANESE_SURROUNDINGS}[A-Za-z環境サーバ権限]{{0,6}}[はが](?:ありません|ないです|ない|使えません|持っていません)(?:[、。!！].*)?$)
       unless: .*(?:エラー|まだ|今|还没|报错|错误|テスト[はが]ない)
     # What changes on a day.
-    rule: (?P<text>(?:from|starting(?: from| on)?|beginning|as of|effective) {_ENGLISH_DAY},? (?:(?:we|everyone|everybody|nobody|all|every|each|no|our|the (?:team|whole team))\b(?! (?:can|have to|could|look|talk|discuss)\b)|[\w-]+s (?:need|must|go|run|have to|get|are|require)\b|{ORDER}) ?.{{4,}})
+    rule: (?P<text>(?:from|starting(?: from| on)?|beginning|as of|effective) {_ENGLISH_DAY},? (?:(?:we|everyone|everybody|nobody|all|every|each|no|our|the (?:team|whole team))\b(?! (?:can|have to|could|look|talk|discuss)\b)|[\w-]+s (?:need|must|go|run|have to|get|are|require)\b|(?!(?:i|it|he|she|they|you|there|that|this)\b)[\w-]+(?: [\w.-]+){{0,2}}? (?:is|are|will be|must|needs?|goes|moves)\b|no more\b|{ORDER}) ?.{{4,}})
     rule: (?P<text>ab {_GERMAN_DAY},? (?:(?!hatten|waren|wurden|konnten|gingen|sahen|bekamen)\w+(?:en|n) wir|(?:gilt|gelten|wird|werden|läuft|laufen|heißt|braucht|brauchen) (?!es\b|das\b)|(?:bitte|nur(?: noch)?|keine?n?|immer) )\b.{{4,}})
     rule: (?P<text>(?:à partir d(?:e |u |['’])|dès |à compter d(?:e |u |['’])){_FRENCH_DAY},? (?:(?:on|nous) (?!a\b|est en\b|peut\b|va voir\b)\w+|tous les|toutes les|chaque|plus de|pas de) .{{3,}})
-    rule: (?P<text>(?:a partir d(?:e|el|o|a)|desde|a contar de) {_SPANISH_DAY},? (?:(?:nosotros |nós )?(?!estamos de\b|podemos\b|vemos\b)\w+mos\b|a gente|tod[oa]s l?[oa]s|cada|se \w+|nada de|no (?:se )?\w+[ae]s?|não se) .{{3,}})
+    rule: (?P<text>(?:a partir d(?:e|el|o|a)|desde|a contar de) {_SPANISH_DAY},? (?:(?:nosotros |nós )?(?!estamos de\b|podemos\b|vemos\b)\w+mos\b|a gente|tod[oa]s l?[oa]s|cada|se \w+|nada de|no (?:se )?\w+[ae]s?|não se|[\w-]+ (?:só|solo|sólo|apenas|siempre|sempre)) .{{3,}})
     rule: (?P<text>(?:начиная )?со? {_RUSSIAN_DAY},? (?:мы )?(?:\w+(?:ем|ём|им)(?:ся)?\b|переходим|все \w+|только|никаких|без) .{{3,}})
     rule: (?P<text>(?:从|自)?(?:下(?:个|下个?)?(?:周|星期|月|季度|迭代|版本|冲刺)[一二三四五六日天]?|明天|明年|(?:周|星期)[一二三四五六日天]|\d{{1,2}}月(?:\d{{1,2}}[日号])?)(?:开始|起|以后)[，,]?(?:我们|咱们|大家|团队|项目|全部|统一|都|所有)[^？?]{{2,}})
     rule: (?P<text>(?:来週|来月|来年|明日|[月火水木金土日]曜日?|次(?:の|回の)?(?:スプリント|リリース)|\d{{1,2}}月(?:\d{{1,2}}日)?)から(?:は)?、?[^。?？]{{2,40}}(?:使います|使う|にします|に(?:変更|移行)します|なります|切り替えます|します|してください)[。!！]*$)
       unless: .*(?:休み|休暇|出張|エラー)
     # What was decided for a purpose.
-    rule: (?P<text>(?:let['’]?s|we['’]?ll|we will|we(?:['’]re| are) going to|we(?:['’]re| are) gonna|i['’]ll) (?:go with|use|take|stick (?:with|to)|pick|choose|settle on) {_DECIDED} (?:for|as) (?:the |our |all |every )?[\w-]+(?: [\w-]+){{0,3}}?(?: then| from now on| please)?\s*[.!]*$)
+    rule: (?P<text>(?:let['’]?s|we['’]?ll|we will|we(?:['’]re| are) going to|we(?:['’]re| are) gonna|i['’]ll|(?:i['’]?m|i am|we(?:['’]re| are)) (?=going with)) (?:going with|go with|use|take|stick (?:with|to)|pick|choose|settle on) {_DECIDED} (?:for|as) (?:the |our |all |every )?[\w-]+(?: [\w-]+){{0,3}}?(?: then| from now on| please)?\s*[.!]*$)
       unless: {_NOT_LASTING}
-    rule: (?P<text>(?:dann |also )?(?:nehmen|nutzen|verwenden) wir {_DECIDED} (?:für|als) .{{3,}}|wir (?:nehmen|nutzen|verwenden|gehen mit|bleiben bei) (?:dann |also |jetzt )?{_DECIDED} (?:für|als) .{{3,}}|(?:on|nous) (?:part(?:ons)?|prend|prenons|reste|restons|choisi\w+|utilise(?:ra|rons)?|va utiliser|va partir)(?: sur)? {_DECIDED} (?:pour|comme) .{{3,}}|(?:vamos|nos quedamos|quedamos|seguimos|a gente vai|ficamos|bora|fechamos|fechou)(?: (?:con|de|com|usar|a usar))+ {_DECIDED} (?:(?:para|pra)(?! (?:\w+[aei]r|que|não|no)\b)|no|na|en|como|nos|nas)\b .{{3,}}|(?:давай(?:те)? )?(?:берём|берем|возьмём|возьмем|используем|остановимся на|остаёмся на|переходим на) {_DECIDED} (?:для|под|как|в качестве) .{{3,}})
+    rule: (?P<text>(?:dann |also )?machen wir (?:das |die |den )?(?!(?:das|es|die|den|weiter)\b)[\w-]+ mit {_DECIDED}\s*[.!]*$|(?:dann |also )?(?:nehmen|nutzen|verwenden) wir {_DECIDED} (?:für|als) .{{3,}}|wir (?:nehmen|nutzen|verwenden|gehen mit|bleiben bei) (?:dann |also |jetzt )?{_DECIDED} (?:für|als) .{{3,}}|(?:(?:allez|alors|bon|ok),? )?(?:on|nous) (?:part(?:ons)?|prend|prenons|reste|restons|choisi\w+|utilise(?:ra|rons)?|va utiliser|va partir)(?: sur)? {_DECIDED} (?:pour|comme) .{{3,}}|(?:vamos|nos quedamos|quedamos|seguimos|a gente vai|ficamos|bora|fechamos|fechou)(?: (?:con|de|com|usar|a usar))+ {_DECIDED} (?:(?:para|pra)(?! (?:\w+[aei]r|que|não|no)\b)|no|na|en|como|nos|nas)\b .{{3,}}|(?:al final|entonces|no fim|então),? (?:usamos|elegimos|escolhemos|tomamos) {_DECIDED} (?:para|pra) .{{3,}}|для [^?,]{{3,30}} (?:берём|берем|возьмём|возьмем|используем) {_DECIDED}\s*[.!]*$|(?:давай(?:те)? )?(?:берём|берем|возьмём|возьмем|используем|остановимся на|остаёмся на|переходим на) {_DECIDED} (?:для|под|как|в качестве) .{{3,}})
       unless: {_NOT_LASTING}
+    rule: (?P<text>(?:decision|entscheidung|beschluss|décision|decisión|decisão|решение|решено)\s*[:–—-] (?!option\b|variante?\b|вариант|\d)[^?]{{4,}}|(?:决定|结论)[:：][^?？]{{3,}})
     rule: (?P<text>[^，。？?这那第]{{1,10}}(?:就|那就|统一|还是)(?:用|选|定) ?[A-Za-z][\w.+-]* ?(?:吧|了)?[。!！]*$|(?!.*(?:名|値|色|番号)は)[^。、？?]{{1,14}}は ?[A-Za-z][\w.+-]*(?:で(?:いきましょう|行きましょう|いこう|行こう|決まり|お願いします)|に(?:しましょう|決め(?:ました|よう)?|します))[。!！]*$)
     """
 )
