@@ -22,6 +22,7 @@ from memorist.core.utc_time import format_local_day
 from memorist.formats.host_markup import put_typed_text_before_pastes, strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.project_question import is_question_without_request
+from memorist.recall.quotable_words import select_quotable_words
 from memorist.recall.scheduled_prompt import is_same_but_for_numbers
 from memorist.recall.search_query import build_search_query_from_text
 from memorist.recall.word_chance import measure_evidence_above_chance
@@ -298,10 +299,15 @@ def select_passages(
     Empty for most prompts: the best passage has to be beyond what chance gives for a message of
     that length among `compared` passages. A question about the project is also answered by what is
     near in meaning. Left out are what reads like an order planted for an agent, what a program
-    passes on again with other numbers or days at most, as by a schedule, and the prompt itself
-    where nothing came of it when it was typed before.
+    passes on again with other numbers or days at most, as by a schedule, the prompt itself where
+    nothing came of it when it was typed before, and what only others say in the user's message.
     """
-    matches = [each for each in matches if not _is_unanswered_repetition(query, each.passage)]
+    matches = [
+        each
+        for each in matches
+        if not _is_unanswered_repetition(query, each.passage)
+        and not _is_about_words_of_others(query, each.passage)
+    ]
     words, many = len(build_search_query_from_text(query).words), math.log(max(1, compared))
     needed = MIN_EVIDENCE + EVIDENCE_PER_WORD * words + many
     shown = _select_by_evidence(matches, needed)
@@ -327,6 +333,14 @@ def _is_unanswered_repetition(query: str, passage: Passage) -> bool:
         and is_repeated_in_text(passage.said, query)
         and not describe_passage_outcome(query, passage)
     )
+
+
+def _is_about_words_of_others(query: str, passage: Passage) -> bool:
+    """Whether the words of a query are only in what others say in the user's message."""
+    quotable = select_quotable_words(passage.said)
+    if quotable == passage.said:
+        return False
+    return build_search_query_from_text(query).words.keys().isdisjoint(list_search_keys(quotable))
 
 
 def _select_answers(matches: Sequence[MatchedPassage], needed: float) -> list[MatchedPassage]:
@@ -409,7 +423,9 @@ def render_user_quote(query: str, found: MatchedPassage) -> str:
     session, in one line.
     """
     quote = cut_excerpt_around_words(
-        found.passage.said, build_search_query_from_text(query).words, MAX_QUOTE_CHARS
+        select_quotable_words(found.passage.said),
+        build_search_query_from_text(query).words,
+        MAX_QUOTE_CHARS,
     )
     by = "" if found.passage.is_typed else ", passed on by a program"
     return (
@@ -421,7 +437,7 @@ def render_user_quote(query: str, found: MatchedPassage) -> str:
 def is_quoted_in_texts(found: MatchedPassage, texts: Iterable[str]) -> bool:
     """Whether texts that were shown quote this passage, of a long one any part."""
     head, opening, quote = f"- {render_user_quote('', found)}".partition(": “")
-    said = found.passage.said
+    said = select_quotable_words(found.passage.said)
     whole = sanitize_line(said, len(said)) if len(said) > MAX_QUOTE_CHARS else ""
     lines = (line for text in texts for line in text.splitlines())
     return any(
@@ -434,7 +450,9 @@ def is_quoted_in_texts(found: MatchedPassage, texts: Iterable[str]) -> bool:
 def is_quote_repeated_in_texts(query: str, found: MatchedPassage, texts: Iterable[str]) -> bool:
     """Whether one of these texts says what would be quoted of a passage."""
     quote = cut_excerpt_around_words(
-        found.passage.said, build_search_query_from_text(query).words, MAX_QUOTE_CHARS
+        select_quotable_words(found.passage.said),
+        build_search_query_from_text(query).words,
+        MAX_QUOTE_CHARS,
     )
     return any(is_repeated_in_text(quote, text) for text in texts)
 
