@@ -74,6 +74,13 @@ WORDS = st.sampled_from(
         ("下个月15号截止", "2026-04-15（下个月15号）截止"),
         ("月底前完成", "2026-03-31（月底）前完成"),
         ("明年", "2027（明年）"),
+        ("ab nächster Woche", "ab 2026-03-09 to 2026-03-15 (nächster Woche)"),
+        ("le mois prochain", "le 2026-04 (mois prochain)"),
+        ("desde la próxima semana", "desde la 2026-03-09 to 2026-03-15 (próxima semana)"),
+        ("a partir do mês que vem", "a partir do 2026-04 (mês que vem)"),
+        ("в следующем году", "в 2027 (следующем году)"),
+        ("завтра релиз", "2026-03-05 (завтра) релиз"),
+        ("来週からpnpm", "2026-03-09 to 2026-03-15（来週）からpnpm"),
     ],
 )
 def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str) -> None:
@@ -103,6 +110,9 @@ def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str
         "以后天天跑",
         "下个月40号",
         "三天后端开发",
+        "guten Morgen",
+        "с завтрака",
+        "por la mañana",
     ],
 )
 def test_what_is_ambiguous_quoted_or_no_date_is_left_alone(text: str) -> None:
@@ -200,6 +210,10 @@ def test_so_many_days_on_are_so_many_days(count: int, moment: datetime) -> None:
         ("every release note names last month", "every release note names last month"),
         ("use the old API until next Friday", "use the old API until 2026-03-13 (next Friday)"),
         ("the freeze ends in two weeks", "the freeze ends 2026-03-18 (in two weeks)"),
+        (
+            "from next month on the backup runs every night",
+            "from 2026-04 (next month) on the backup runs every night",
+        ),
     ],
 )
 def test_a_rule_is_not_about_the_day_on_which_it_was_said(said: str, kept: str) -> None:

@@ -68,6 +68,7 @@ OTHERS = {
         I told you it does not work|I told you no, stop|I told you to fix it|ich hab dir doch schon gesagt dass es nicht geht|ich hab nur die Logs|je t'ai déjà dit que ça marche pas|ya te dije que no funciona|já te disse que deu erro
     """,
     "reports": """
+        we always get the same error|we always end up here|nunca vimos este error
         мы не видим логов|bei uns weiß niemand warum|personne ne comprend ce bug
         we never got this far before|wir haben das nie getestet|on n'a jamais vu cette erreur|on doit toujours attendre 10 secondes|nunca llegamos a probarlo|sempre temos o mesmo erro|мы никогда такого не видели|aquí siempre sale null
     """,

@@ -69,6 +69,13 @@ _CHINESE = lazy_pattern(
     | (?P<yearword>明年|去年|后年)(?!底)""",
     re.VERBOSE,
 )
+_NEXT = lazy_pattern(
+    r"""(?<![\w/.'’-])(?:(?:nächste[rnms]?|kommende[rnms]?)\ (?P<german>woche|monat|jahr)|(?P<french>semaine|mois|année)\ prochaine?|pr[óo]xim[oa]\ (?P<spanish>semana|m[eê]s|a[nñ]o)
+    |(?P<behind>semana|m[eê]s|a[nñ]o)\ que\ (?:viene|vem)|следующ(?:ей|его|ую|ем|ий)\ (?P<russian>недел[яюеи]|месяца?е?|года?у?)|(?P<day>demain|amanhã|завтра))(?![\w(/-])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The next day, week, month or year in German, French, Spanish, Portuguese and Russian."""
+_JAPANESE = lazy_pattern(r"(?P<unit>来週|来月|来年)|(?P<day>明日)")
 _DEADLINE = lazy_pattern(r"\b(?:by|until|till|before|due|for)\s\Z", re.IGNORECASE)
 _CHINESE_DEADLINE = lazy_pattern(r"(?:之|以)?前|截止|为止|到期")
 """What makes the end of a month a date: elsewhere it may be that of each month."""
@@ -96,6 +103,8 @@ def make_dates_absolute(text: str, timestamp: float | None) -> str:
     for pattern, read, brackets in (
         (_ENGLISH, _read_english, " ()"),
         (_CHINESE, _read_chinese, "（）"),
+        (_NEXT, _read_next, " ()"),
+        (_JAPANESE, _read_next, "（）"),
     ):
         text = _replace_dates(text, pattern, partial(read, today), brackets)
     return text
@@ -190,6 +199,23 @@ def _read_chinese(today: date, match: re.Match[str]) -> str | None:
         unit,
         _YEAR_OFFSETS[match["yearword"]] if match["yearword"] else _UNIT_STEPS[match["span"]],
     )
+
+
+_NEXT_UNITS = {
+    "week": ("woche", "sema", "недел", "来週"),
+    "month": ("mo", "m", "м", "来月"),
+    "year": ("j", "a", "г", "来年"),
+}
+"""How the names of units begin in the other languages."""
+
+
+def _read_next(today: date, match: re.Match[str]) -> str | None:
+    words = match.groupdict()
+    if words["day"]:
+        return _shift_days(today, days=1)
+    name = next(filter(None, words.values())).lower()
+    unit = next(unit for unit, starts in _NEXT_UNITS.items() if name.startswith(starts))
+    return _unit_span(today, unit, 1)
 
 
 def _shift_days(today: date, *, days: int) -> str | None:

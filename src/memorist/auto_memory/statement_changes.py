@@ -77,8 +77,9 @@ def plan_new_memory(
 
     `timestamp` is the time of the message in seconds since the epoch.
     """
-    is_of_one_day = not _RECURS.search(statement.text) and (
-        statement.kind != "feedback" or _BEGINS_OR_ENDS.search(statement.text)
+    is_of_one_day = _BEGINS.search(statement.text) or (
+        not _RECURS.search(statement.text)
+        and (statement.kind != "feedback" or _ENDS.search(statement.text))
     )
     text = make_dates_absolute(statement.text, timestamp) if is_of_one_day else statement.text
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
@@ -106,12 +107,19 @@ _RECURS = lazy_pattern(
     re.IGNORECASE,
 )
 """Says that something holds again and again: `we never deploy at the end of the month`."""
-_BEGINS_OR_ENDS = lazy_pattern(
-    r"\b(?:until|till|starting|as of|from (?:today|tomorrow|next|this))\b|直到|[为到]止|起",
+_BEGINS = lazy_pattern(
+    r"\b(?:(?:starting|as of|from) (?:today|tomorrow|next|this)"
+    r"|ab (?:morgen|(?:de[mr] )?(?:nächst|kommend)\w+)"
+    r"|(?:à partir d|dès )[^,]{0,8}?(?:demain|(?:semaine|mois|année) prochain)"
+    r"|(?:a partir d|desde )[^,]{0,8}?(?:amanhã|pr[óo]xim|\w+ que v)"
+    r"|(?:со?|начиная с) (?:следующ|завтра))"
+    r"|[下明][^，。]{0,4}(?:开始|起)|(?:来[週月年]|明日)から",
     re.IGNORECASE,
 )
-"""Says of a rule since when or until when it holds; any other date in one is that of each day on
-which it is followed: `delete logs in 30 days`.
+"""Says since when something holds, whatever it says of how often."""
+_ENDS = lazy_pattern(r"\b(?:until|till|starting|as of)\b|直到|[为到]止|起", re.IGNORECASE)
+"""Says of a rule until when it holds; any other date in one is that of each day on which it is
+followed: `delete logs in 30 days`.
 """
 
 

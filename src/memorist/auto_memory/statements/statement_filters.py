@@ -167,6 +167,8 @@ _HAPPENED = lazy_pattern(
     r"(?:never|always) (?:seen|had|been|gotten|done|heard|worked|happened|tried)\b"
     r"|(?:nie(?:mals)?|immer) (?:(?:zuvor|vorher|richtig|so (?:et)?was) )?(?:ge\w{2,}(?:t|en)|\w{3,}iert|\w*(?:funden|kommen|standen))\W*$|immer (?:noch|wieder|nur|d(?:er|ie|as|en) (?:gleich|selb)\w+|d\w+selbe\w*)\b"
     r"|(?:toujours|jamais) (?:(?:l[ea]|les) mêmes?|pareil\w*|rien|aucune?|pas|là|en (?:erreur|panne|échec|cours|attente|rouge)|bloquée?s?|cassée?s?|(?:rien |bien )?(?:vu|eu|fait|pu|su|réussi|\w{3,}(?:é|ée|és|ées))\b)"
+    r"|(?:we|i|you) (?:always|never) (?:(?:get|see|hit|had|got|have) (?:the same|this|that|an? (?:error|timeout|crash|exception|warning)|errors?|stuck|lost|timeouts?|null|undefined)\b|end(?:ed)? up\b|r[ua]n into\b|got (?:this|that) far)"
+    r"|(?:nunca|jamás|jamais) (?:vimos|tuvimos|tivemos|pudimos|hubo|houve|llegamos|chegamos)\b"
     # Spanish and Portuguese: a verb in the past, or one of what happens by itself.
     r"|siempre (?:me|te|nos|le) (?!\w+[ae]s\b)\w+|(?:(?:casi|quase) )?(?:siempre|sempre|nunca|jamás|jamais) (?:(?:me|te|se|nos|lo|la|le|o|a) )?(?:\w{2,}(?:ó|ou|eu|iu|aron|ieron|aram|eram|iram|aban?|ábamos|avam?|ían?|iste|aste)|"
     r"vio?|viu|fu[ei]|foi|eram?|hizo|fez|tuv[eo]|tive|teve|pud[eo]|dijo|disse|tinha|havia|he|ha|hemos|han|hay|há|fall[ao]n?|falham?|funcionan?|funcionam|salen?|sai|saem|aparecen?m?|dá|d[ae]n?(?= (?:error|timeout|fallo|problem))|tardan?|demoram?|ca[ei]n?|quedan?|fica|está\w*|es|é|"
