@@ -194,7 +194,7 @@ _TROUBLE = lazy_pattern(
     r"just now|deadline is (?:in )?\d+ ?(?:h|hrs?|hours?|min\w*|days?)|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
     r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
-    r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*|(?:ist|sind|war) (?:rot|grün|leer|weg|falsch|tot|offline|da|neu|zu)(?=\W*$)|(?:est|sont) (?:rouges?|verte?s?|vides?|fausse?s?|morte?s?)(?=\W*$)|(?:está|están|estão) (?:roj[oa]s?|verdes?|vac[ií][oa]s?|vazi[oa]s?|mal|caíd[oa]s?|vermelh[oa]s?)(?=\W*$))\b"
+    r"|\b(?:fehler\w*|kaputt|falsch\w*|errad[oa]s?|equivocad[oa]s?|faux|fausses?|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*|(?:ist|sind|war) (?:rot|grün|leer|weg|falsch|tot|offline|da|neu|zu)(?=\W*$)|(?:est|sont) (?:rouges?|verte?s?|vides?|fausse?s?|morte?s?)(?=\W*$)|(?:está|están|estão) (?:roj[oa]s?|verdes?|vac[ií][oa]s?|vazi[oa]s?|mal|caíd[oa]s?|vermelh[oa]s?)(?=\W*$))\b"
     r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b"
     r"|\b(?:erro|error|problema|causa|culpa|fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|причин\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
@@ -204,7 +204,7 @@ _TROUBLE = lazy_pattern(
     re.IGNORECASE,
 )
 """In trouble, of the moment, planned, supposed or asked for."""
-_DAY_OR_MONTH = (
+DAY_OR_MONTH = (
     r"mon|tues|wednes|thurs|fri|satur|sunday|mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|january|february|march|april|may|june|july|august|"
     r"september|october|november|december|weekly|daily|nightly|monthly|quarterly|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz|mai|juni|juli|oktober|dezember|"
     r"lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|"
@@ -220,7 +220,7 @@ NAMED_TOOLS = (
 )
 _PARTICULAR = lazy_pattern(
     rf"\d|https?://|{MASK_CHARACTER}|[@€$£¥]|(?<=[\w,;(/] )(?!I\b|I['’])(?-i:[A-ZÄÖÜÉÀÁÍÓÚ][\w.+#/-]+)|\w\.(?:md|toml|ya?ml|json|io|com|net|org|dev|py|sh)\b|\b(?:{NAMED_TOOLS})\b"
-    rf"|\b(?:{_DAY_OR_MONTH})\b|(?:(?<=[\u0400-\u04ff{WIDE_LETTERS}，、])|(?<=[\u0400-\u04ff{WIDE_LETTERS}，、] ))[A-Za-z][\w.+#-]+|\b(?-i:[A-Z]{{2,}})\b",
+    rf"|\b(?:{DAY_OR_MONTH})\b|(?:(?<=[\u0400-\u04ff{WIDE_LETTERS}，、])|(?<=[\u0400-\u04ff{WIDE_LETTERS}，、] ))[A-Za-z][\w.+#-]+|\b(?-i:[A-Z]{{2,}})\b",
     re.IGNORECASE,
 )
 """A name, a number, a day, an address, a quotation."""

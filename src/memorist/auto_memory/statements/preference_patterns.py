@@ -32,6 +32,18 @@ _HABIT = (
 
 _DUTY = r"(?:review|approve|sign off on|merge|release|deploy|ship|publish|triage|proofread|moderate|handle|maintain|test|check|validate|verify|do)"
 
+_ONE_WISH = r".*\b(?:this|that|these|now|today|diese[mnrs]?|jetzt|heute|cette|maintenant|ahora|est[ae]|agora|ess[ae]|сейчас|эт\w+)\b"
+_EACH = r"(?:each|every|any) (?:single )?(?:time|commit|pr|pull|push|change|answer|reply|response|message|task|release|deploy|merge|session|step|edit)s?"
+_OPTION = (
+    r".*\b(?:(?:that|it|this|which|das|es|ça|eso|isso|это) (?:was|war|est|était|fue|foi|был[ао]?)\b|(?:the|die|das|der|la|le|el|[oa]) (?:\w+ )?(?:one|option|first|second|third|last|latter|variant|version|"
+    r"erste|zweite|dritte|letzte|première?|deuxième|primer[oa]?|segund[oa]|primeir[oa])\b|(?:перв|втор|трет)\w+)"
+)
+"""Tells which of several was right."""
+_PRAISE = (
+    r"(?:(?:perfect|great|nice|good|yes|yep|yeah|exactly|cool|awesome|agreed|super|perfekt|genau|ja|toll|parfait|oui|top|bien|perfecto|sí|genial|perfeito|ótimo|sim|isso|отлично|да|супер|класс)[\s,.!–—-]+"
+    r"|(?:很好|太好了|完美|对|好的?|完璧(?:です)?|素晴らしい(?:です)?|いいですね|はい|좋아요?|완벽해요?|네)[，,。、.!！\s]+)*"
+)
+
 PREFERENCES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rf"""
     # What is the user's own task each time.
@@ -93,6 +105,28 @@ PREFERENCES: tuple[StatementPattern, ...] = parse_statement_patterns(
         |prefiro .{{3,80}} (?:a|do que|em vez de) .{{3,}}|(?:мне|нам) (?:лучше|важнее) .{{3,80}}, чем .{{3,}}|我?(?:宁愿|宁可).{{3,}}
         |.{{2,40}}より.{{1,40}}(?:ほう|方)がいい(?:です)?[。]*$)
       unless: {_ONE_TIME_ELSEWHERE}
+    # A wish in the conditional for something that would last.
+    rule as question: (?P<text>(?:(?:it|that)(?:['’]d| would) (?:really )?(?:be|help)|would(?: really)? (?:be|help)|i(?:['’]d| would) (?:really )?(?:appreciate it|love it|like it|be (?:happy|glad|grateful)))(?: (?:so|really|very|super|a lot|much))*(?: (?:great|nice|good|better|best|helpful|cool|awesome|lovely|ideal|perfect|handy))? if (?:you|u)\b(?=.*\b(?:always|never|{_EACH}|whenever|unless|(?:before|after|when|instead of) (?:\w+ing|you)|without (?:asking|telling|checking|my)|stopped|did ?n['’]?t|did not|would ?n['’]?t|in (?:english|german|french|spanish)|bullet points?|shorter|briefer)\b).+)
+      unless: {_ONE_WISH}
+    rule: (?P<text>(?:es )?(?:wäre?|fänd(?:e)?|würde)(?: (?:ich|es|mir|echt|sehr|ganz|richtig))* (?:schön|gut|super|toll|nett|cool|hilfreich|lieb|klasse|prima|besser|helfen),? wenn (?:du|ihr)\b(?=.*\b(?:immer|nie(?:mals)?|jedes ?mal|(?:vor|nach|bei|zu|in) jede[mnrs]|bevor|vorher|erst fragst|zuerst|ohne (?:zu fragen|nachfrage)|keine?n?|kürzer|auf (?:deutsch|englisch)|vor dem \w+|nach dem \w+)\b).+)
+      unless: {_ONE_WISH}
+    rule: (?P<text>(?:(?:ce|ça) (?:serait|m['’]aiderait)|j['’](?:aimerais|apprécierais)|je préférerais)(?: (?:plus|vraiment|très|bien|cool|top|super|mieux|sympa|génial))* (?:que|si) (?:tu|vous)\b(?=.*\b(?:toujours|jamais|(?:à|avant|après) chaque|systématiquement|avant d|sans (?:me|demander)|n['’]?e? ?\w+ (?:pas|plus)|en (?:français|anglais))).+)
+      unless: {_ONE_WISH}
+    rule: (?P<text>(?:(?:estar[íi]a|ser[íi]a|vendr[íi]a|ia ser|me ajudaria|me ayudar[íi]a)(?: (?:muy|muito|más|bien|bueno|genial|ideal|mejor|bom|ótimo|legal|melhor))*|me gustar[íi]a|gostaria) (?:que|se|si)\b(?=.*\b(?:siempre|sempre|nunca|jamás|cada vez|toda vez|(?:antes|después|depois) de cada|antes d|(?:sin|sem) (?:pregunt|pergunt|avis|emoji)\w*|no \w+(?:as|es|ras)|não|en español|em português|dej(?:es|aras) de|parasse)\b).+)
+      unless: {_ONE_WISH}
+    rule: (?P<text>(?:было бы|будет) (?:\w+ )?(?:хорошо|здорово|круто|классно|неплохо|лучше|супер|отлично|удобно),? (?:если|чтобы)(?: бы)? (?:ты|вы)\b(?=.*(?:всегда|никогда|кажд\w+ раз|(?:после|перед|до) кажд|перед|сначала|без |не \w+л|по-русски)).+)
+      unless: {_ONE_WISH}
+    rule as question: (?P<text>(?:如果|要是|希望)你?(?:能|可以)?.{{0,20}}(?:每次|总是|一直|都|以后|之?前先?|不要|别|永远).{{2,30}}(?:就好了|就更好了?|就太好了|比较好|会更好)[。！!]*$|[^。？?]*(?:前に|毎回|いつも|必ず|常に|たびに|ないで|せずに|日本語で|簡潔に|短く)[^。？?]*(?:て|で)(?:くれ(?:る|たら)|もらえ(?:る|たら)|いただけ(?:る|たら))と?、?(?:助か|嬉し|うれし|ありがた|いい|幸い)[^。？?]*[。！!]*$|[^.?]*(?:항상|매번|마다|하기 전에|반드시|절대|한국어로)[^.?]*(?:면)\s?(?:좋겠|고맙|감사|도움)[^.?]*[.!]*$)
+      unless: .*(?:这个|那个|この|その|ここ|이 |오늘|今(?!後)|今天)
+    # Praise that names what was right.
+    rule: {_PRAISE}(?P<text>(?!(?:it|that|this|which|what|not|yours?|i|you)\b)[^?:]{{5,90}} was (?:exactly |absolutely |definitely |totally |really )?(?:the |a )(?:right|good|great|perfect|correct|best) (?:call|choice|move|decision|approach|way to go))[.!]*$
+      unless: {_OPTION}
+    rule: {_PRAISE}(?P<text>(?:good|great|nice|right|smart) (?:call|choice|move|idea|thinking)(?: on| with| to)? (?!(?:this|that|it)\b)[\w-]+ .{{2,}}|(?:i )?(?:really )?(?:like|love|appreciate) (?:that|how) you (?:kept|asked|split|explained|ran|checked|avoided|did not|didn['’]?t|always) .{{3,}})
+    rule: {_PRAISE}(?P<text>(?:genau so,? mit .{{4,}}|(?!(?:das|es|dies)\b)[^?:]{{5,90}} (?:(?<=en )war (?:genau )?(?:gold)?richtig|war (?:genau )?(?:die richtige|eine gute) (?:entscheidung|wahl))))[.!]*$
+      unless: {_OPTION}
+    rule: {_PRAISE}(?P<text>(?!(?:ça|c['’]|eso|isso|esto|это|así)\b)[^?:]{{5,90}}?,? (?:(?:c['’])?était (?:le bon choix|la bonne (?:décision|approche|idée|option))|(?:fue|foi) (?:la|a|una|uma|lo|o) (?:mejor |buena |boa |melhor )?(?:decisión|opción|elección|decisão|escolha|opção|idea|ideia|correcto|certo)(?: (?:correcta|acertada|certa|correta))?|был[ао]? (?:правильн|хорош|верн)\w+ (?:решени|выбор|иде)\w+))[.!]*$
+      unless: {_OPTION}
+    rule: {_PRAISE}(?P<text>(?![你您我他她它])[^，。？?这那]{{2,20}}(?:是对的|是正确的|做得对|做对了|是正确的选择|是对的选择)|[^。？?、]{{4,40}}(?:のは|が)(?:正解|正しい判断|良い判断|いい判断)(?:でした|だった|です|だ)?|[^.?]{{4,40}}(?:은|는|이|가) (?:옳은|좋은|맞는|올바른) (?:선택|판단|결정)\S*)[。.!！]*$
     """
 )
 """What people like, avoid and live by: each waits in the inbox."""

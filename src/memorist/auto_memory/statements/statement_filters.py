@@ -83,7 +83,7 @@ _PERSON_SUBJECT = lazy_pattern(
 )
 _DERIVABLE_FACT = lazy_pattern(
     r"""\b(?:is|are|lives?|located|defined|implemented|declared|found|sits?)\ (?:in|at|under|inside)\ (?:the\ )?
-    (?:file\ )?[`\ue000]?(?:[\w.-]+/)+[\w.-]*|\b(?:is|are|lives?|located|defined|implemented)\ (?:in|at|under)\ [\w-]+\.\w{1,4}\b
+    (?:file\ )?[`\ue000]?(?!(?:[\w-]+\.)+(?:com|net|org|io|dev|app|example|de|fr|eu|br|ru|cn|jp|kr|co|ai|cloud|internal|corp)(?:[/:,!?]|\.?\s|\.?$))(?:[\w.-]+/)+[\w.-]*|\b(?:is|are|lives?|located|defined|implemented)\ (?:in|at|under)\ (?!(?:[\w-]+\.)+(?:com|net|org|io|dev|app|example|de|fr|eu|br|ru|cn|jp|kr|co|ai|cloud|internal|corp)(?:[/:,!?]|\.?\s|\.?$))[\w-]+\.\w{1,4}\b
     |\b(?:was|were|got|has\ been|have\ been)\ (?:fixed|changed|added|merged|introduced|removed|renamed|committed|reverted)\ (?:in|by|with|on)\b
     |\b(?:as|like)\ (?:the\ )?(?:CLAUDE|AGENTS|CONTRIBUTING|README)(?:\.md)?\ (?:says|states|explains)|\b(?:see|in
     |from)\ (?:the\ )?(?:CLAUDE|AGENTS|CONTRIBUTING)\.md""",

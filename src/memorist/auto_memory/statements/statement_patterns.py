@@ -75,6 +75,7 @@ _KINDS = {
         f"{act} beyond tasks": StatementPattern(act, "", rejects_task_words=True)
         for act in get_args(StatementAct)
     },
+    "rule as question": StatementPattern("rule", "", may_ask=True),
     "correction as question": StatementPattern("correction", "", may_ask=True),
 }
 """What a pattern may be, by the words in front of it; those beyond tasks reject task words."""

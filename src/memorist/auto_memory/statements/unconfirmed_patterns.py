@@ -17,6 +17,7 @@ from memorist.auto_memory.statements.plain_english_patterns import (
     USE,
 )
 from memorist.auto_memory.statements.preference_patterns import PREFERENCES
+from memorist.auto_memory.statements.project_circumstance_patterns import PROJECT_CIRCUMSTANCES
 from memorist.auto_memory.statements.statement_patterns import (
     ANY_ORDER,
     CONDITION,
@@ -341,5 +342,6 @@ UNCONFIRMED_PATTERNS = (
     *KOREAN_WAITING,
     *BRIEF_RULES,
     *WORKING_AGREEMENTS,
+    *PROJECT_CIRCUMSTANCES,
 )
 """Probably meant to last: waits in the inbox."""

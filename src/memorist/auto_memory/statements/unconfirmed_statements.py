@@ -33,6 +33,7 @@ from memorist.auto_memory.statements.lasting_clause import (
 from memorist.auto_memory.statements.orders_for_the_speaker import is_order_for_speaker
 from memorist.auto_memory.statements.plain_facts import classify_plain_fact
 from memorist.auto_memory.statements.played_roles import gives_part_to_play, may_be_for_part
+from memorist.auto_memory.statements.project_circumstance_patterns import states_project_demand
 from memorist.auto_memory.statements.questioned_orders import asks_to_stop, find_order_in_question
 from memorist.auto_memory.statements.statement_filters import (
     find_clause_before_code_location,
@@ -323,7 +324,7 @@ def _states_nothing(sentence: ProseSentence) -> bool:
     start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
     return (
-        is_reported_speech(sentence.masked)
+        (is_reported_speech(sentence.masked) and not states_project_demand(masked))
         or HOLD.match(sentence.masked, start) is not None
         or is_forbidden_in_memory(masked)
         or gives_part_to_play(masked)
