@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from memorist.core.messages import JsonObject
+from memorist.engine import past_session_recall
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.ports import HostInfo
+from memorist.recall.ranker import lock_index_build_in_process
+from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_metadata import WORK_OF_SUBAGENT
 from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.settings import RecallSettings, Settings
@@ -27,14 +34,14 @@ def engine(tmp_path: Path) -> Memorist:
     return opened
 
 
+def build_request(said: str) -> JsonObject:
+    """A request with nothing but the user's words."""
+    return {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": said}]}
+
+
 async def talk(session: Session, said: str, answered: str = "") -> JsonObject:
     """A session's only turn; returns the request."""
-    request: JsonObject = {
-        "model": "m",
-        "max_tokens": 100,
-        "messages": [{"role": "user", "content": said}],
-    }
-    sent = await session.prepare(request)
+    sent = await session.prepare(build_request(said))
     if answered:
         await session.observe(
             {"role": "assistant", "content": [{"type": "text", "text": answered}]}
@@ -135,3 +142,34 @@ async def test_a_question_about_a_day_is_shown_what_was_said_on_it(
         }
 
     assert [SAID in text for text in sent.values()] == [False, True]
+
+
+@pytest.mark.covers("PS-1")
+async def test_sessions_that_close_at_the_same_time_are_all_found(
+    engine: Memorist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that waits for another's build of the index keeps what was registered meanwhile."""
+    waits, may_go_on = threading.Event(), threading.Event()
+
+    @contextmanager
+    def lock_late(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
+        is_first = not waits.is_set()
+        waits.set()
+        assert not is_first or may_go_on.wait(60)
+        with lock_index_build_in_process(index, should_stop) as is_free:
+            yield is_free
+
+    async with engine:
+        first, second = [await engine.open(id, project=tmp_path / "shop") for id in ("one", "two")]
+        await first.prepare(build_request(SAID))
+        await second.prepare(build_request(SAID.replace("invoice", "order")))
+        monkeypatch.setattr(past_session_recall, "lock_index_build_in_process", lock_late)
+        ended = asyncio.create_task(first.close())
+        await asyncio.to_thread(waits.wait, 60)
+        await second.close()
+        may_go_on.set()
+        await ended
+        with closing(SessionIndex(engine.layout.session_index)) as index:
+            found = index.search("bankers rounding")
+
+    assert {each.session for each in found} == {"one", "two"}

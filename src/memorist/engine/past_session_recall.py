@@ -125,14 +125,14 @@ class PastSessionRecall(SessionExtension):
         deadline = time.monotonic() + MAX_CLOSE_SECONDS
         runtime = self._context.runtime
         path = runtime.layout.session_index
-        with contextlib.suppress(MemoristError):
-            with closing(self._open_state()) as state:
-                register_recordings_in_folder(runtime, state, file.parent)
-                sessions = list_rollouts(state)
-            if not sessions:
-                return
-            with lock_index_build_in_process(str(path), lambda: time.monotonic() > deadline) as own:
-                if own:
+        with contextlib.suppress(MemoristError), closing(self._open_state()) as state:
+            register_recordings_in_folder(runtime, state, file.parent)
+            with lock_index_build_in_process(
+                str(path), lambda: time.monotonic() > deadline
+            ) as is_free:
+                # Not before the wait: what others have registered meanwhile would go.
+                sessions = list_rollouts(state) if is_free else ()
+                if sessions:
                     with closing(SessionIndex(path)) as index:
                         index.sync(
                             sessions, lambda: time.monotonic() > deadline, first=self._project
