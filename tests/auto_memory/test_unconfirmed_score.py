@@ -85,6 +85,9 @@ def test_where_the_rules_decide_the_words_do_not_count() -> None:
 
 WISHES = (
     "We switched to yarn",
+    "only use bun",
+    "Only ever commit on branches.",
+    "only commit when the tests pass",
     "our app is a booking site for small hotels",
     "I use fish on arch linux, so bash snippets fail for me",
     "los comentarios en el código deben estar en español",
@@ -95,6 +98,9 @@ WISHES = (
 )
 ORDINARY = (
     "Add a button that clears the cart.",
+    "only use this one",
+    "only run the unit tests",
+    "only fix the header when you are done with the footer",
     "The second test fails on my laptop since the update.",
     "What does this function return when the list is empty?",
     "agrega un botón para borrar el carrito",

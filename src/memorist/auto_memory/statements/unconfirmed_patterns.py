@@ -49,6 +49,7 @@ _STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should
 _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
     rf"""
     rule: (?P<text>you (?:will|shall|are to|need to|have to) (?:always|never|only) .{{3,}})
+    rule: (?P<text>only (?:ever {VERB}\b .{{2,}}|use (?!(?:this|that|these|those|one|it|the)\b)[\w@./+-]{{2,}}(?: please)?[.!]*$|{VERB}\b.{{0,60}} (?:when|if|once|unless|with my) (?!you(?:['’]re| are| have|['’]ve) (?:done|finished|ready)\b).{{4,}}))
     rule: (?P<text>(?:{NEGATION} )?{VERB}\b(?!.*\b(?:file|function|line|loop|row|list|array)\b)(?: .{{1,60}})? at the (?:end|start
         |beginning) of (?:each|every|any|your) (?:session|task|turn|day|week|sprint|conversation|chat|reply|answer|response|message|phase|feature
         |commit|pr|release|replie)s?\b.*)
