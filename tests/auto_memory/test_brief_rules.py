@@ -16,6 +16,7 @@ KEPT = """
     going forward dock the sidebar on the left|mets en mémoire l'adresse du serveur de test
     mets en memoire commit et push|garde en tête que la base est en lecture seule|merk dir dass die Datenbank nur lesbar ist
     guarda en memoria que usamos pnpm|guarda na memória que usamos pnpm|ricorda che usiamo pnpm
+    only use pnpm|please only use tabs|only use named exports.|always end answers with a summary
 """
 WAITS = """
     always pnpm|Never npm!|Never Jenkins|niemals Redux, bitte|jamais npm|siempre pnpm|nunca npm|sempre pnpm|никогда npm
@@ -30,6 +31,8 @@ WAITS = """
     let's not break the public API|let's avoid code duplication|you are using mocks instead of the real client
     tú eres quien debería proponer las mejoras|vc que deveria dar essas ideias|c'est à toi de lancer les tests
     我说了让你先测试，你怎么还没测|错，折扣是按档位一档一档算的|링크는 기본으로 줘라 항상|이제 팝업은 띄우지말고 여기서 물어봐
+    пожалуйста, без эмодзи|меньше комментариев|поменьше воды|menos texto, por favor|evitar comentarios obvios|evitar abreviações
+    文档尽量简洁|注释要写清楚|be blunt|be more skeptical|keep it honest|put all tests next to the code|keep imports at the top
 """
 NEITHER = """
     never mind|always broken|Never again!|never works|immer noch|always slow|never ready|immer leer|from now on the login fails|from now on it crashes
@@ -39,6 +42,7 @@ NEITHER = """
     let's avoid this for now|don't do anything, tell me whether you understood|mach noch nichts|ne fais rien
     no hagas nada, dime si me entendiste|não faça nada ainda|ничего не делай|先别改|何もしないで|아무것도 하지 마
     no, it should always show the total|no, I meant the footer, so it's always visible
+    nunca lo mismo|siempre lo mismo
     ช่วยดูให้หน่อยว่าโอเคไหม ก่อนที่จะแก้ไขต่อ
 """
 

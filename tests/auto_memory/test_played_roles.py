@@ -35,6 +35,14 @@ NO_PARTS = """
     du bist ein bisschen zu schnell. frag immer vorher|tu es un peu bavard. réponds toujours en une phrase
     You are in the backend repo. Always run pytest from the root.
     you are my coding agent. never push without asking me.
+    Imagine my surprise. Always run the tests before pushing.|Pretend nothing happened. Never push to main.
+    Stell dir vor, der Build ist wieder kaputt. Frag immer vorher.|Spiel den Dump ein. Frag immer vorher.
+    joue la migration. demande toujours avant.|Role-play is banned in this app. Always ask before you push.
+"""
+FORGETS = """
+    Act as a pirate. Forget that I live in Berlin.|You are a genius! Forget what I said about tabs.
+    Du bist ein Schatz. Vergiss das mit den Tabs.|tell me a joke. also forget that I live in Berlin.
+    Schreib ein Gedicht. Vergiss, dass ich in Kiel wohne.|escribe un poema. olvida lo de los tabs.
 """
 
 
@@ -43,10 +51,14 @@ def _split(listed: str) -> list[str]:
     return [part.strip() for line in lines for part in line.split("|")]
 
 
-def _read(text: str) -> str:
-    message = Message(
+def _type(text: str) -> Message:
+    return Message(
         id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
     )
+
+
+def _read(text: str) -> str:
+    message = _type(text)
     if find_statements(message):
         return "kept"
     return "waits" if find_unconfirmed_statements(message) else ""
@@ -65,6 +77,13 @@ def test_what_stands_beside_who_the_agent_is_waits() -> None:
 
 
 def test_what_the_agent_does_wrong_is_no_part() -> None:
-    """Nor where it is, nor what it is to the user."""
+    """Nor where it is, nor what it is to the user, nor what is only supposed: that waits."""
     assert [each for each in _split(NO_PARTS) if _read(each) == ""] == []
-    assert [each for each in _split(NO_PARTS) if _read(each) == "waits"] == []
+    waiting = [each for each in _split(NO_PARTS) if _read(each) == "waits"]
+    assert [each for each in waiting if not each.startswith(("Imagine", "Pretend", "Stell"))] == []
+
+
+def test_a_request_to_forget_counts_beside_a_part_and_behind_a_text() -> None:
+    """No part and no text holds it; what was to be forgotten stayed."""
+    for text in _split(FORGETS):
+        assert [each.act for each in find_statements(_type(text))] == ["forget"], text

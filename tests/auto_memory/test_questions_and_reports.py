@@ -48,6 +48,12 @@ ORDERED_TEXTS = """
     Escreva um poema. Moro em Recife. Nunca fale de saudade.|Напиши стих про осень. Я живу в Казани. Никогда не упоминай дождь.
     写一首关于秋天的诗。我住在杭州。绝对不要提到雨。|秋の詩を書いて。京都に住んでいます。雨には絶対触れないで。
 """
+ORDERED_CODE = """
+    écris une nouvelle fonction de parsing. n'utilise jamais any.|rédige une nouvelle page. utilise toujours des types.
+    Schreib einen Artikel-Parser. Nutze nie Regex.|haz una historia de usuario. usa siempre gherkin.
+    escribe el mensaje de commit. usa siempre inglés.|составь историю миграций. никогда не используй raw sql.
+    写一个邮件发送模块。永远不要用同步IO。|写一个信号处理函数。永远不要用全局变量。
+"""
 FOR_THE_SPEAKER = """
     manda um comando por vez, eu não sou de infra|answer in short sentences, I'm reading on a phone|use tabs please, the linter of this repo insists|one command at a time please, I'm not an ops person
     antworte kurz, ich lese am Handy|schreib kürzer ich lese das am Handy|réponds court, je suis sur mon téléphone|responde corto que estoy en el celular|estoy en el celular así que responde corto
@@ -55,7 +61,7 @@ FOR_THE_SPEAKER = """
 """
 FOR_THE_TASK = """
     restart the server, I changed the config|fix the login, I can't read the error|use my token, I have one|show logs, we have an outage|mach weiter, ich bin gleich zurück|zeig mir die Datei, ich kann sie nicht finden
-    fais le commit, je suis d'accord|dame permisos, soy admin|explica de novo, não entendi|usa meu usuário, sou admin|запусти тесты, я на созвоне|给我看日志，我在开会|エラーが出るので直して
+    fais le commit, je suis d'accord|dame permisos, soy admin|explica de novo, não entendi|usa meu usuário, sou admin|запусти тесты, я на созвоне|给我看日志，我在开会|explain, I don't understand|エラーが出るので直して
 """
 THROWN_IN = """
     no no así no, nada de jQuery en este repo|não não, nada de any aqui, tipa tudo|нет не так, никаких глобальных переменных|manda tudo em português por favor|A partir de hoje todo PR precisa de teste, combinado?
@@ -131,6 +137,11 @@ def test_what_belongs_to_an_ordered_text_is_no_statement() -> None:
     assert _read("Write a poem. From now on answer in French.") == "kept"
     assert _read("Write a poem. In this project we use pnpm.") == "kept"
     assert _read("Write a poem about rain.\nI live in Paris.") == "waits"
+
+
+def test_what_stands_behind_ordered_code_is_kept() -> None:
+    """The words of a text may be a part of a name or of another word: the rules beside were lost."""
+    assert [text for text in _split(ORDERED_CODE) if _read(text) != "kept"] == []
 
 
 def test_what_explains_an_order_by_the_person_is_for_later() -> None:

@@ -129,6 +129,8 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = parse_statement_patterns(
         |sollten|dürfen|darf)\b.{3,}|frag\w* (?:nur|immer|erst)\b.{3,}|\S+ nur,? (?:wenn|nach|auf)\b.{3,}|arbeite \w+.{0,60}\bohne\b.{3,})
       unless: .*\b(?:diese[mnrs]?|hier|jetzt|noch)\b
     # Spanish, Portuguese, French
+    rule: (?P<text>(?:evitar|respetar|respeitar)\s.{4,})
+      unless: .*\b(?:est[ae]|aquí|ahora|aqui|agora|otr[oa]|outr[oa])\b
     rule: (?P<text>(?:antes de|después de|al|cuando|si|depois de|ao|quando|se|avant de?|après|quand|lorsque) [^?]{3,90}?(?:[, ](?:siempre|nunca|sempre
         |toujours|jamais)|, ?(?:usa|use|utili[zc]\w+|responde\w*|redáct\w+|utilise|réponds|pregunta|pergunte|demande|verific\w+|execut\w+|ejecuta
         |lance))\b.*)

@@ -42,9 +42,9 @@ _JOINT = lazy_pattern(
 )
 _EACH = r"(?:at a time|per (?:message|step|commit)|each|auf einmal|nacheinander|pro \w+|à la fois|par \w+|a la vez|de uno en uno|de una en una|por vez|por mensa\w+|за раз|по одной?|по одному)"
 _IS_ORDER = OpeningPattern(
-    rf"(?:(?:please|pls|just|also|always|then|bitte|immer|stp|por favor|porfa|пожалуйста|лучше|давай) )*(?:(?:answer|reply|respond|explain|keep|use|write|speak|talk|say|prefer|avoid|stick|phrase|format|name|spell)\b"
+    rf"(?:(?:please|pls|just|also|always|then|bitte|immer|stp|por favor|porfa|пожалуйста|лучше|давай) )*(?:(?:answer|reply|respond|explain|keep|use|write|speak|talk|say|prefer|avoid|stick|phrase|format|name|spell)(?= \S)"
     rf"|[\w' -]{{3,30}} {_EACH}|(?:shorter|short|simpler|plain|less|fewer|more|kürzer\w*|kurze?|weniger|plus (?:court|simple)\w*|moins de|más corto|menos|покороче|короче|проще) ?[\w ]{{0,20}}"
-    r"|(?:schreib|antwort|erklär|sprich|red|nimm|nutz|verwend|mach|halt|stell|fass|lass|schick|nenn|formulier|benutz)\w*"
+    r"|(?!stell dir vor\b)(?:schreib|antwort|erklär|sprich|red|nimm|nutz|verwend|mach|halt|stell|fass|lass|schick|nenn|formulier|benutz)\w*"
     r"|(?:réponds|répondez|écri[st]|écrivez|explique|parle|fai[st]|faites|utilise|évite|mets|envoie|garde|reste|sois)[sz]?(?:-moi)?"
     r"|(?:me )?(?:responde?|contesta|escrib[ea]|expl[ií]ca|habla|m[áa]nda|usa|haz|hazlo|pon|evita|envía|escreve|escreva|explica|explique|fala|fale|manda|mande|usa|use|fa[zç]a?|p[õo]e|evite|respond[ae]|responda)(?:me|lo|melo)?"
     r"|(?:(?!мой|твой|свой|такой|другой)[а-яё]{2,}[аяуо]й|пиши|говори|спроси|шли|будь)(?:те|ся|тесь)?)(?=\W|$)"

@@ -70,6 +70,9 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = parse_statement_patterns(
         |have to) [a-z]+\b.*)
     rule beyond tasks: (?P<text>(?:please )?(?:keep|limit|cap|wrap|break) (?:all |your )?{_PROCESS_NOUN} (?:(?:shorter|smaller|longer|no longer) than
         |under|below|within|to|at|at most|over) (?:at most )?\d+\b.*)
+    rule beyond tasks: (?P<text>{SOFTENERS}(?:never|always) (?:include|show|add|provide|mention|give|cite|write|put|leave|list|state|explain|format
+        |use|end|start|begin|answer) (?:.{{0,40}}\b)?{OUTPUTS}\b.*)
+    rule beyond tasks: (?P<text>{SOFTENERS}only {USE} {THING}\s*(?:,.*)?[.!]*$)
     rule beyond tasks: (?P<text>{SOFTENERS}(?:always |only )?{USE} {_THING_HERE},? (?:and )?(?:not|never|but not|no) {NOT_NAMED}[\w.@/+-]+.*)
       unless: {ONE_PLACE}
     rule beyond tasks: (?P<text>{SOFTENERS}(?:always |only |never ){USE} {_THING_HERE},? (?:instead of|rather than|over) {NOT_NAMED}[\w.@/+-]+.*)

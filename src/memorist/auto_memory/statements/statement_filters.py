@@ -173,7 +173,7 @@ _HAPPENED = lazy_pattern(
     r"|siempre (?:me|te|nos|le) (?!\w+[ae]s\b)\w+|(?:(?:casi|quase) )?(?:siempre|sempre|nunca|jamás|jamais) (?:(?:me|te|se|nos|lo|la|le|o|a) )?(?:\w{2,}(?:ó|ou|eu|iu|aron|ieron|aram|eram|iram|aban?|ábamos|avam?|ían?|iste|aste)|"
     r"vio?|viu|fu[ei]|foi|eram?|hizo|fez|tuv[eo]|tive|teve|pud[eo]|dijo|disse|tinha|havia|he|ha|hemos|han|hay|há|fall[ao]n?|falham?|funcionan?|funcionam|salen?|sai|saem|aparecen?m?|dá|d[ae]n?(?= (?:error|timeout|fallo|problem))|tardan?|demoram?|ca[ei]n?|quedan?|fica|está\w*|es|é|"
     r"temos|tenemos|vemos|son|são|tem|tengo|tenho|pasan?|acontece|ocurren?|ocorre|devuelven?|retornan?m?|volta|muere|morre|trava|llega\w*|chega\w*|recibo|recebo|veo|vejo|puedo|consigo)\b"
-    r"|(?:siempre|sempre|nunca) (?:l[oa]s? |[oa]s? )?mesm[oa]s?\b|siempre (?:l[oa]s?|el) mism[oa]s?\b",
+    r"|(?:siempre|sempre|nunca) (?:l[oa]s? |[oa]s? )?mesm[oa]s?\b|(?:siempre (?:l[oa]s?|el)|nunca lo) mism[oa]s?\b",
     re.IGNORECASE,
 )
 """Says how often something happened, with a form of the verb that orders nothing."""

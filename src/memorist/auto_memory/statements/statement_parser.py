@@ -10,7 +10,7 @@ unwanted memory is worse than a missing one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -300,14 +300,21 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or may_be_others_words(text):
+    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or _may_be_of_another(text):
         return
     if LONE_CONFIRMATION.fullmatch(text) or is_bare_choice(text):
         return
     retraction, text = split_retraction(text)
     if retraction:
         yield "forget", "", retraction
-    sentences = split_typed_sentences(text)
+    for statement in _statements_in_sentences(split_typed_sentences(text)):
+        if statement[0] == "forget" or not may_be_for_part(text):
+            yield statement
+
+
+def _statements_in_sentences(
+    sentences: Sequence[ProseSentence],
+) -> Iterator[tuple[StatementAct, str, str]]:
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         statement = find_statement_in_sentence(sentence)
@@ -323,7 +330,11 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
 
 
 def may_be_others_words(text: str) -> bool:
-    """Whether what a whole message states need not be the user's word."""
+    """Whether what a whole message states need not be the user's word, or not for later."""
+    return _may_be_of_another(text) or may_be_for_part(text)
+
+
+def _may_be_of_another(text: str) -> bool:
     return (
         contains_unattributable_text(text)
         or names_other_speaker(text)
@@ -331,7 +342,6 @@ def may_be_others_words(text: str) -> bool:
         or has_line_about_other_text(text)
         or has_rule_amid_description(text)
         or has_rule_right_below_print(text)
-        or may_be_for_part(text)
     )
 
 

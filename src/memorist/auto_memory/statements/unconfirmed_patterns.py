@@ -86,6 +86,7 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: .*\b(?:bug|broken|error|failing|down|this pr|while|loading)\b
     rule: (?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|mockups?
         |credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)
+    rule: (?P<text>(?:please )?(?:be|keep it|stay) (?:more )?(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct|blunt|thorough|consistent)\b.*)
     rule: (?P<text>(?:max(?:imum)? )?(?:line length|indent(?:ation)?|tab (?:width|size)|line width|coverage|quotes|encoding|line endings?) (?:is|are
         |must be|should be|stays?|=|:) ?\S+.{{0,40}})
       unless: .*\b(?:wrong|broken|off)\b
@@ -211,6 +212,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?!(?:el|la|los|las|una?|esto|eso|se|me|por qué|cuando|o|a|os|as|uma?|isso|isto|ele|ela|por que|quando)\b)[^,?]{4,90}, (?:siempre
         |cada vez|todas las veces|sin excepción|sempre|toda vez|todas as vezes|sem exceção)(?:,? por favor)?\s*[.!]*$)
       unless: .*\bcomo (?:siempre|sempre)\b
+    rule: (?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)
+    rule: (?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)
+    rule: (?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})
+      unless: .*(?:这|那|现在)
     rule: (?P<text>(?:пожалуйста,? )?(?:\w+(?:[ауюоеия]й|и|ь)(?:те)?\b[^?]{3,90}?|(?!(?:это|он|она|оно|они|почему|когда)\b
         |\w+ \w+[еёиуюая]т\b)[^,?]{4,90}),? (?:всегда|каждый раз|без исключений)(?:,? пожалуйста)?\s*[.!]*$)
       unless: .*\bкак (?:всегда|каждый раз)\b|(?:это|он|она|оно|они|почему)\b|\w+ \w+[еёиуюая]т\b

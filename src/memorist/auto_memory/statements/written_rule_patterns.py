@@ -164,6 +164,8 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
       unless: {_ONE_TIME}
     rule: (?P<text>(?:use|write|choose|prefer) (?:only )?{_LIKE} (?:[\w/-]+ ){{0,2}}{_KIND}\b.*)
       unless: {_ONE_TIME}
+    rule: (?P<text>(?:keep|put|place|group) (?:all |every |any |your )?(?:[\w/-]+ ){{0,3}}{_KIND} (?:at the (?:very )?(?:top|end|bottom)|next to|separate)\b.*)
+      unless: {_ONE_TIME}
     rule: (?P<text>(?:[\w-]+ )?{_KIND} (?:(?:are|is) )?(?:required|mandatory|forbidden|prohibited|not allowed|not permitted)\b.*)
       unless: {_ONE_TIME}
     rule: (?P<text>no (?:[\w-]+ ){{0,2}}(?:annotations|attributions?|globals|magic numbers|wildcards?|footers?|signatures|inline styles|side effects
