@@ -152,10 +152,6 @@ _ENGLISH: tuple[StatementPattern, ...] = parse_statement_patterns(
         |aim for) (?:{_LIKE}|readability|clarity|simplicity|performance|quality|correctness|security|safety|maintainability|accessibility)\b.*
         |(?:code style|style|naming|indentation|formatting|language|commit messages?|commits|comments) ?: .{{3,}}))
       unless: {_ONE_TIME}
-    rule: (?P<text>(?:before|after|when(?:ever)?|while|upon) (?:every|each|any|asked|{_WORK})\b[^?]{{0,80}}?[,:] ?(?:please |also |you (?:must
-        |should) |the agent (?:must|should) )*(?:always|never|{NEGATION}|default to|register|wrap|ensure|make sure|follow|prefer|avoid
-        |{VERB})\b.{{3,}})
-      unless: {_MOMENT}
     rule: (?P<text>(?:if|when) (?:you (?:add|change|remove|create|modify|edit|delete|write|touch|introduce|rename|update|need|want|must|have to
         |are (?:un|not )?sure|are asked)|the user|in doubt|unsure|uncertain|unclear|a (?:query|question|request|task)) ?[^?]{{0,80}}?, (?:always|never
         |{NEGATION}|ensure|include|ask|answer|use|add|prefer|stop)\b.{{3,}})
