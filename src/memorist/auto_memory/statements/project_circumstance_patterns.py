@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.statement_patterns import (
 from memorist.core.lazy import lazy_pattern
 
 _DOCUMENT = (
-    r"(?:docs?|documentation|wiki|guides?|guidelines|handbook|playbooks?|runbooks?|specs?|specification|designs?|mock-?ups?|wireframes?|boards?|backlog|tickets|stories|bugs|requests|roadmap|"
+    r"(?:docs?|documentation|wiki|guides?|guidelines|handbook|playbooks?|runbooks?|specs?|specification|designs?|mock-?ups?|wireframes?|boards?|backlog|tickets|stories|bugs|requests|roadmap|decisions?|"
     r"dashboards?|reference|onboarding|policies|policy|adrs?|rfcs?|translations|assets|logos|credentials|passwords|secrets|alerts|incidents|"
     r"doku\w*|dokumentation|anleitung(?:en)?|entwürfe|tickets?|aufgaben|maquettes?|charte|tableau|tâches|documentación|guía|maquetas?|diseños?|tareas|tablero|"
     r"documentação|guia|layouts?|telas|tarefas|quadro|документаци\w+|доки|макеты?|задачи|тикеты|доска|гайд\w*|спецификаци\w+)"
@@ -51,12 +51,12 @@ _PROGRAM = (
 _MUST = r"(?:(?:that )?(?:(?:we|you|it|everything|all \w+)(?: \w+)? (?:can(?:no|['’])?t|cannot|must|may|should|shouldn['’]?t|need|have to|are not)\b|no (?!one\b|longer\b|problem\b|worries\b|thanks\b)|never\b|always\b|only\b|not to\b|nothing\b|without\b).{3,})"
 _DEMAND_ENGLISH = (
     rf"(?:{_DEPARTMENT}|{_CLIENT}) (?:(?:says?|said|told us|tells us|insists?|insisted) {_MUST}|(?:insists? on|hates?|forbids?|refuses?|won['’]?t (?:accept|approve|sign off)|(?:does ?n['’]?t|does not|do not|don['’]?t) want(?! to\b)"
-    r"|wants? (?!(?:an?|the|to)\b)|wants? (?:us|everything|all)\b|demands?\b|requires?\b(?! (?:an?|the)\b)) ?.{2,})"
+    r"|wants? (?!(?:an?|the|to)\b)|wants? (?:us|everything|all)\b|(?<=legal )needs\b|(?<=compliance )needs\b|demands?\b|requires?\b(?! (?:an?|the)\b)) ?.{2,})"
 )
 _DEMAND_ELSEWHERE = (
-    r"(?:die (?:rechtsabteilung|geschäftsführung|security|it)|unsere?r? (?:kunden?|kundin|chef|auftraggeber)|der (?:kunde|auftraggeber|datenschutz)) (?:(?:will|wollen|möchte)(?!.*\w{2}en\W*$)|verbietet|verlangt|hasst|besteht auf|erlaubt) .{3,}"
+    r"(?:die (?:rechtsabteilung|geschäftsführung|security|it)|unsere?r? (?:\w*beauftragter?|kunden?|kundin|chef|auftraggeber)|der (?:kunde|auftraggeber|datenschutz)) (?:(?:will|wollen|möchte)(?!.*\w{2}en\W*$)|verbietet|verlangt|hasst|besteht auf|erlaubt) .{3,}"
     r"|(?:le client|la cliente|notre client|le juridique|le service \w+|la direction|la sécurité) (?:veut(?! (?:\w+ )?\w+(?:er|ir|re)\b)|ne veut(?! (?:pas|plus) \w+(?:er|ir|re)\b)|refuse|exige|interdit|déteste|tient à|impose) .{3,}"
-    r"|(?:(?:el|nuestro|la) client[ea]|legal|seguridad|el equipo legal|la dirección) (?:(?:no )?quiere(?! (?:\w+ )?\w+[aei]r(?:l[aeo]s?)?\b)|exige|prohíbe|odia|pide|insiste en) .{3,}"
+    r"|(?:(?:el|nuestro|la) client[ea]|legal|seguridad|el equipo (?:legal|de \w+)|la dirección) (?:(?:no )?quiere(?! (?:\w+ )?\w+[aei]r(?:l[aeo]s?)?\b)|exige|prohíbe|odia|pide|insiste en|dice que (?:nada de|nunca|siempre|sin)) .{3,}"
     r"|(?:(?:o|nosso|a) cliente|o jurídico|a segurança|a diretoria) (?:(?:não )?quer(?! (?:\w+ )?\w+[aei]r\b)|exige|proíbe|odeia|insiste em) .{3,}"
     r"|(?:(?:наш )?(?:заказчик|клиент)|юристы|безопасники|руководство) (?:(?:не )?(?:хочет|хотят)(?! (?:\w+ )?\w+ть(?:ся)?\b)|требу[ею]т|запреща[ею]т|против|настаива[ею]т) .{3,}"
     r"|(?:我们的?)?(?:客户(?!端)|甲方|法务|安全(?:部|团队))(?:们)?(?:要求(?!把|加|改|做|增加|修改|能|在)|坚持|不想要|不要|不允许|禁止|讨厌).{2,}"
@@ -66,7 +66,7 @@ _DEMAND_ELSEWHERE = (
 _OPINION = r"(?-i:[A-Z][a-z]+)(?:, (?:our|the|my) [\w -]{2,25},)? (?:hates?|insists? on|can['’]?t stand|forbids?|wants? (?:no|everything|all|us to)\b) .{3,}"
 _CONTACT = (
     r"ask (?:(?-i:(?!Claude|GPT|Gemini|Copilot)[A-Z][a-z]+) (?:about|for|if|when|before) |(?!me\b|the\b|us\b|them\b|him\b|her\b|it\b|user)\w+ about (?:anything|everything|all|any)\b).{3,}"
-    r"|(?:frag|fragt?e?) (?-i:[A-Z][a-zäöü]+) (?:bei|zu|wegen|nach) .{3,}|(?:demande[sz]?|demander) à (?-i:[A-Z]\w+) (?:pour|si|au sujet) .{3,}"
+    r"|(?:frag|fragt?e?) (?-i:[A-Z][a-zäöü]+) (?:bei|zu|wegen|nach) .{3,}|wende dich (?:bei|wegen) [^,]{3,40} an (?-i:[A-Z][a-zäöü]+)\b|(?:demande[sz]?|demander) à (?-i:[A-Z]\w+) (?:pour|si|au sujet) .{3,}"
     r"|(?:pregúntale|pregunta|pergunte|pergunta) (?:a|à|ao|para) (?:la |el |o )?(?-i:[A-ZÁÉÍÓÚ]\w+) (?:por|sobre|si|se) .{3,}|спрашивай(?:те)? (?-i:[А-ЯЁ]\w+) (?:про|о|об|по) .{3,}"
 )
 
@@ -92,6 +92,8 @@ PROJECT_CIRCUMSTANCES: tuple[StatementPattern, ...] = parse_statement_patterns(
     rule: (?P<text>(?:(?:the|our|der|die|das|le|la|les|el|o|a|notre|nuestro|unser\w*|наш) )?(?:[\w.-]+ )?{_EVENT}(?: (?:for|of|da|de|del|do|du|für|des|pour) (?:(?:the|la|el|den|die|das|le|a|o) )?[\w.-]+(?: [\w.-]+)?)? (?:(?:(?:is|starts|begins|ends|ist|beginnt|endet|est|es|é|será|sera|tombe|commence|empieza|começa|назначен\w*|—|–|-) ){_BEFORE_DATE}{_DATE}|(?:on|am|by|в|во) {_DATE}|\d{{1,2}} (?:{DAY_OR_MONTH})\b).*)
       unless: .*\b(?:fail\w*|broke\w*|error\w*|bugs?|crash\w*|notes|was|war|était|fue|foi|wrong|kaputt|yesterday|упал\w*)\b|.*\?
     rule: (?P<text>[^，。？?]{{0,10}}(?:截止(?:日期|时间)?|上线(?:日期|时间)?|发布(?:日期|时间)?|代码冻结)(?:时间)?(?:是|在|定在|为)\s?.{{0,4}}(?:\d|周|星期).*|[^。？?]{{0,10}}(?:마감|출시|배포|오픈)(?:일|일정|일자)?(?:은|는|이|가)\s.{{0,10}}(?:\d|요일).*(?:입니다|이에요|예요|이야|야)[.!]*$)
+    rule: (?P<text>(?:we (?:freeze(?: code)?|go live|launch|ship|release)|wir (?:gehen|launchen|releasen|veröffentlichen)|on (?:lance|livre|sort)|(?:lanzamos|entregamos|lançamos|publicamos)|(?:мы )?(?:выходим в релиз|релизимся|запускаемся)) (?:on )?{_BEFORE_DATE}{_DATE}.*|我们.{{0,4}}\d{{1,2}}月\d{{1,2}}[日号]?.{{0,3}}(?:上线|发布|发版|交付)[。.]*$)
+      unless: .*(?:\b(?:yesterday|fail\w*|gestern|hier|ayer|ontem|вчера)\b|[?？]|了)
     # What somebody else in the project demands.
     rule: (?P<text>{_DEMAND_ENGLISH}|{_DEMAND_ELSEWHERE}|{_OPINION})
       unless: {_PROGRAM}|.*[:：?？]
