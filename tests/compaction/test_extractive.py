@@ -40,6 +40,7 @@ from memorist.core.messages import (
     Message,
     Origin,
     TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
 )
@@ -688,6 +689,46 @@ def test_of_a_thousand_calls_in_one_round_the_newest_stay_with_their_results() -
     assert all(f"{each.tool_use_id} ends" in each.text for each in results)
     left_out = f"[{1_000 - len(called)} earlier calls of this step left out with their results]"
     assert left_out in [message.text for message in made.messages]
+
+
+@pytest.mark.parametrize(("thought", "given"), [(10, 0), (50_000, 0), (0, 300), (10, 300)])
+def test_of_a_thousand_long_calls_or_calls_with_thinking_the_newest_stay(
+    thought: int, given: int
+) -> None:
+    """Written out as text, a thousand calls were none that could be left out: the whole round went,
+    wherever the model had thought before its calls, or their inputs were long.
+    """
+    ids = [f"c{number}" for number in range(1_000)]
+    uses = [ToolUse(id, "Read", {"path": f"{id}.md " + WORD * given}) for id in ids]
+    thinking = ThinkingBlock(WORD * thought, signature="c2ln")
+    called = Message(id="called", role="assistant", blocks=(thinking, *uses), origin=Origin.MODEL)
+    answered = History().results(*((id, f"{id} says it") for id in ids)).messages[0]
+    asked = History().user("Read all of them.").messages[0]
+    messages = [asked, called, replace(answered, id="answered")]
+    newest = compact_messages_with_extracts(messages, 8_000).messages[1:]
+
+    assert [message.role for message in newest] == ["user", "assistant", "user"]
+    assert size(newest) <= 8_000
+    assert " earlier calls of this step left out with their results]" in newest[1].text
+    assert "c999 says it" in newest[2].text + "".join(each.text for each in newest[2].tool_results)
+
+
+@pytest.mark.parametrize("after", ["thought", "notice"])
+def test_no_thinking_stays_of_a_reply_that_was_broken_off_after_two_items(after: str) -> None:
+    """The first of two thoughts stayed, since one of the assistant's followed it; so it did before
+    the client's own notice of the error.
+    """
+    history = History().user("Find the bug.").items("c0", WORD * 9_000).items("c1")
+    notice = Message(
+        id="notice", role="assistant", blocks=(TextBlock("API Error"),), origin=Origin.INJECTED
+    )
+    thoughts = [replace(history.messages[-3], id=id) for id in ("one", "two")]
+    asked = replace(History().user("Go on.").messages[0], id="asked")
+    rest = thoughts if after == "thought" else [thoughts[0], notice]
+    made = compact_messages_with_extracts([*history.messages, *rest, asked], 4_000).messages
+
+    assert {"one", "two"}.isdisjoint(message.id for message in made)
+    assert made[-1].text == "Go on."
 
 
 def test_reasoning_whose_reply_was_broken_off_goes() -> None:

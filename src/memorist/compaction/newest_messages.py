@@ -328,19 +328,16 @@ def shrink_messages_to_fit(kept: Sequence[Message], room: int) -> tuple[Message,
     Where that is not enough, as many pictures as must go leave a mark each, the oldest first; and
     then the longest calls are written out as text, cut in the middle: so the model still sees that
     it made them. Then goes what was thought, and with it the form of the calls that it precedes,
-    which a provider refuses without it; and at last the oldest of too many calls, with their
-    results.
+    which a provider refuses without it. Of calls that are too many for all this, the oldest go
+    first, with their results.
     """
     texts = sum(estimate_text_tokens(text) for message in kept for text in _list_texts(message))
     media_room = room - min(texts, int(room * TEXTS_SHARE))
-    kept = _mark_oldest_media(kept, _estimate_fixed(kept) - media_room)
-    if (over := _estimate_fixed(kept) - room) > 0:
-        kept = _write_out_longest_calls(kept, over + int(room * TEXTS_SHARE))
-    thoughts = [block for each in kept for block in each.blocks if isinstance(block, _THOUGHTS)]
-    if thoughts and _estimate_least(kept) > room:
-        kept = _leave_out_thinking(kept)
+    whole = _mark_oldest_media(kept, _estimate_fixed(kept) - media_room)
+    kept = _write_out_or_leave_out(whole, room)
     if _estimate_least(kept) > room:
-        kept = _leave_out_oldest_calls(kept, int(room * MAX_CALLS_SHARE))
+        newest = _leave_out_oldest_calls(whole, int(room * MAX_CALLS_SHARE))
+        kept = _write_out_or_leave_out(newest, room)
     sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
     fixed = _estimate_fixed(kept)
     most = max(_LEAST_TEXT_TOKENS, find_per_item_limit_to_fit(sizes, room - fixed - len(sizes)))
@@ -368,6 +365,16 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
             message if whole == message.blocks else replace(message, blocks=whole, wire=None)
         )
     return tuple(found)
+
+
+def _write_out_or_leave_out(kept: tuple[Message, ...], room: int) -> tuple[Message, ...]:
+    """The messages with their longest calls written out and, where that is too little, without what
+    was thought.
+    """
+    if (over := _estimate_fixed(kept) - room) > 0:
+        kept = _write_out_longest_calls(kept, over + int(room * TEXTS_SHARE))
+    has_thoughts = any(isinstance(block, _THOUGHTS) for each in kept for block in each.blocks)
+    return _leave_out_thinking(kept) if has_thoughts and _estimate_least(kept) > room else kept
 
 
 def _write_out_longest_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
@@ -413,12 +420,14 @@ def _leave_out_thinking(kept: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _leave_out_oldest_calls(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
-    """The messages with the newest of their calls that fit `room` tokens, and their results; in
-    front of these a text that counts the others.
+    """The messages with the newest of their calls that fit `room` tokens, long ones as they are
+    written out, and their results; in front of these a text that counts the others.
     """
     answered = _list_answered_calls(kept)
     uses = [use for message in kept for use in message.tool_uses if use.id in answered]
-    sizes = [estimate_block_tokens(use) + _LEAST_TEXT_TOKENS for use in uses]
+    sizes = [
+        min(estimate_block_tokens(use), MAX_CALL_INPUT_TOKENS) + _LEAST_TEXT_TOKENS for use in uses
+    ]
     first = find_start_of_fitting_tail(sizes, range(len(uses)), room)
     if not first:
         return tuple(kept)
@@ -581,24 +590,26 @@ def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ..
     """The messages as a provider accepts them: results without a call, and calls that were passed
     over without a result, become text; what was thought before a reply that was broken off goes.
     """
-    kept = [each for at, each in enumerate(kept) if not _is_lone_thought(kept[at : at + 2])]
+    kept = _leave_out_lone_thinking(kept)
     asked = {use.id for message in kept for use in message.tool_uses}
     answered = _list_answered_calls(kept)
     waiting = {use.id for message in _find_newest_calls(kept) for use in message.tool_uses}
     return tuple(_unpaired_as_text(message, asked, answered | waiting) for message in kept)
 
 
-def _is_lone_thought(pair: Sequence[Message]) -> bool:
-    """Whether the first of two messages holds nothing but what was thought, and the second is not
-    by the assistant.
+def _leave_out_lone_thinking(kept: Sequence[Message]) -> list[Message]:
+    """The messages without those that hold nothing but what was thought, and that no reply
+    follows.
     """
-    thought = pair[0]
-    return (
-        thought.role == "assistant"
-        and bool(thought.blocks)
-        and all(isinstance(block, _THOUGHTS) for block in thought.blocks)
-        and (len(pair) == 1 or pair[1].role != "assistant")
-    )
+    found: list[Message] = []
+    for message in reversed(kept):
+        is_thought = bool(message.blocks) and all(
+            isinstance(block, _THOUGHTS) for block in message.blocks
+        )
+        followed = bool(found) and found[-1].role == "assistant" and not is_client_notice(found[-1])
+        if message.role != "assistant" or not is_thought or followed:
+            found.append(message)
+    return found[::-1]
 
 
 def _find_newest_calls(messages: Sequence[Message]) -> Sequence[Message]:
