@@ -57,6 +57,18 @@ def test_a_word_with_digits_that_is_said_to_be_one_is_one(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "password", ["md19850412", "es2024", "Ed1985", "rs123456", "ps20241231", "page123", "section8"]
+)
+@pytest.mark.parametrize(
+    "line",
+    ["PGPASSWORD={}", "mysql --password={}", "postgres://bob:{}@db.example.com/x", "my password is {}"],
+)  # fmt: skip
+def test_initials_with_a_date_and_a_numbered_word_are_passwords(line: str, password: str) -> None:
+    """They passed for the name of an algorithm, or for the field of a form."""
+    assert password not in redact(line.format(password)).text
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "did you reset the password? - step2 is done", "forgot your password? - see page2 of the manual", "which password? - the 2nd one", "is it the password?\n- utf8 works", "self.password=new_value2", "--set image.tag=v2",
@@ -66,7 +78,7 @@ def test_a_word_with_digits_that_is_said_to_be_one_is_one(line: str) -> None:
         "def f(\n    user,\n    password=word\n):", "password = prompt", "Password: ********", "password: changeme", "passwort: Passwort", '"password": "Mot de passe"', '"password": "Contraseña"', "the password is wrong",
         "the password is hashed with argon2 first", "https://user:pass@example.com", "postgres://postgres:postgres@db/x", "<password>${env.PW}</password>", "password: !secret mqtt", "passwordless: true", "password: *default_pw",
         "Sign in with google/facebook2 does not work.", "Log in as anna: dashboard2 should load", "login: anna / homepage2 is empty", "account created: anna/project2024 was the first",
-        "set DB_PASSWORD field2 to required", "Is the password? - yes, argon2id", "{ PASSWORD: 'bcrypt12' }", "PASSWORD: 'pbkdf2_sha256'", "password is 'scrypt16384'",
+        "set DB_PASSWORD field2 to required", "Is the password? - yes, argon2id", "{ PASSWORD: 'bcrypt12' }", "PASSWORD: 'aes-256-gcm'", "PASSWORD_HASH: 'sha512/256'", "PASSWORD: 'blake2b'", "PASSWORD: 'pbkdf2_sha256'", "password is 'scrypt16384'",
         "密码是在第2步设置的", "パスワードは手順2で設定します", "密码是第3页说的那个", "set PASSWORD column3 to not null",
         "machine api login token password here", "IDENTIFIED BY 'password'", "ALTER USER bob WITH PASSWORD 'your_password';",
     ],

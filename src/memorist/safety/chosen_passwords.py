@@ -17,8 +17,9 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 from memorist.safety.secret_keys import BEYOND_ASCII, classify_secret_key_name
 from memorist.safety.secret_values import (
+    is_algorithm_or_cjk_text,
     is_mixed_character_password,
-    is_part_or_method,
+    is_numbered_part,
     is_variable_path_or_digest,
 )
 
@@ -149,7 +150,7 @@ def may_be_chosen_password(value: str) -> bool:
         and word not in _NO_PASSWORDS
         and _PLACEHOLDER.search(value) is None
         and not is_variable_path_or_digest(value)
-        and not is_part_or_method(value)
+        and not is_algorithm_or_cjk_text(value)
         and not _names_password(value)
     )
 
@@ -230,7 +231,8 @@ def _is_directive(named: KeyValueMatch, before: str) -> bool:
         return _is_said(named)
     name = named.text[slice(*named.name)]
     if name.isupper():  # `set -gx DB_PASS …`, `ENV DB_PASS …`
-        return _is_drawn(named.text[slice(*named.value)])
+        value = named.text[slice(*named.value)]
+        return _is_drawn(value) and not is_numbered_part(value)
     return (
         name.lower() in {"requirepass", "masterauth", "bindpw", "rootpw"}
         and not before.strip()

@@ -59,14 +59,23 @@ _TEMPLATE = lazy_pattern(
 """Something to be filled in, or a regular expression."""
 _GENERIC_TYPE = lazy_pattern(r"[A-Za-z_.]+[\[<][A-Za-z_., |<\[\]>]+[\]>]\Z")
 """The type of an annotated name: `Iterable[Credentials]`, `Option<ApiKey>`."""
-_PART_OR_METHOD = lazy_pattern(
+_NUMBERED_PART = lazy_pattern(
     r"(?:field|value|item|column|row|line|step|part|section|page|table|slot|option|param|arg|input"
-    r"|version|phase|stage|schritt|étape|paso|этап)\d{1,3}\Z"
-    r"|(?:argon|bcrypt|scrypt|yescrypt|pbkdf|sha|md|hmac|hs|rs|es|ps|aes|rsa|ecdsa|ed|chacha|blake)"
-    r"(?:[_/:-]?(?:\d{1,4}|id|[ids]|sha|hmac|aes|gcm|cbc|ctr|poly|bcrypt|crypt))+\Z",
+    r"|version|phase|stage|schritt|étape|paso|этап)\d{1,3}\Z",
     re.IGNORECASE,
 )
-"""What a document numbers, or an algorithm with its parameters: `field2`, `bcrypt12`."""
+"""What a document or form numbers: `field2`."""
+_ALGORITHM = lazy_pattern(
+    r"(?:bcrypt|(?:ye)?scrypt)[_/:-]?\d{1,5}\Z"
+    r"|(?:argon|bcrypt|scrypt|yescrypt|pbkdf|sha|md|hmac|hs|rs|es|ps|aes|rsa|ecdsa|ed|chacha|blake)"
+    r"(?:[_/:-]?(?:sha|hmac|aes|gcm|cbc|ctr|poly|bcrypt|crypt)|(?<=\d)(?:id|[idsbk])"
+    r"|(?:[_/:-]|(?<!\d))(?:[1-6]|20|128|192|224|256|384|448|512|1024|2048|3072|4096|8192|1305"
+    r"|25519))+\Z",
+    re.IGNORECASE,
+)
+"""An algorithm with its parameters, as it is named: `bcrypt12`, `aes-256-gcm`. Other numbers behind
+such letters may be a year or a day: `md1985`.
+"""
 _RUNS = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "9876543210")
 _RUN = 6
 
@@ -100,18 +109,24 @@ def is_variable_path_or_digest(value: str) -> bool:
     )
 
 
-def is_part_or_method(value: str) -> bool:
-    """The name of a part of a document or form, or of an algorithm, or one that begins with a
-    Chinese or Japanese sign, as no password does.
+def is_algorithm_or_cjk_text(value: str) -> bool:
+    """The name of an algorithm, or what begins with a Chinese or Japanese sign: a phrase about a
+    password, hardly one.
     """
-    return "\u3040" <= value[:1] <= "\u9fff" or _PART_OR_METHOD.match(value) is not None
+    return "\u3040" <= value[:1] <= "\u9fff" or _ALGORITHM.match(value) is not None
+
+
+def is_numbered_part(value: str) -> bool:
+    """A numbered part of a document or form; a weak password where nothing but one can stand."""
+    return _NUMBERED_PART.match(value) is not None
 
 
 def is_reference_or_placeholder(value: str) -> bool:
     """A reference, or a word that people write where the secret would stand."""
     return (
         is_variable_path_or_digest(value)
-        or is_part_or_method(value)
+        or is_algorithm_or_cjk_text(value)
+        or is_numbered_part(value)
         or _PLACEHOLDER_WORDS.search(value[:MAX_JUDGED_LENGTH]) is not None
         or is_token_placeholder(value)
     )
