@@ -42,20 +42,20 @@ def _expand_pattern(pattern: str, room: int) -> list[str]:
     """Return every alternative of one pattern, innermost braces first; nothing if there are more
     than `room`.
     """
-    waiting, done = [pattern], dict[str, None]()
+    waiting, done = [pattern], list[str]()
     while waiting:
         if len(waiting) + len(done) > room:
             return []
         text = waiting.pop()
         group = next((found for found in _GROUP.finditer(text) if "," in found[1]), None)
         if group is None:
-            done[text] = None
+            done.append(text)
         else:
             waiting += [
                 text[: group.start()] + choice + text[group.end() :]
                 for choice in reversed(group[1].split(","))
             ]
-    return list(done)
+    return done
 
 
 def matches_any_glob(path: str, patterns: Sequence[str]) -> bool:
