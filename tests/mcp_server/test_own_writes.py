@@ -12,7 +12,7 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
-from mcp_server.conftest import Connect
+from mcp_server.conftest import Connect, recorded
 from memorist.auto_memory.extraction_prompt import is_memory_write_call
 from memorist.cli.main import memorist_group
 from memorist.core.messages import ToolUse
@@ -91,3 +91,38 @@ async def test_what_the_agent_writes_down_of_a_rule_that_is_kept_does_not_wait_b
         assert [header.path for header in memory.headers()] == ["pnpm-never-npm.md"]
         assert bool(memory.list_proposals()) is waits
         assert answer.startswith("nothing changed") is not waits
+
+
+@pytest.mark.parametrize(
+    ("rule", "quote", "text"),
+    [
+        ("From now on always use pnpm, never npm.", "always use npm, never pnpm", "always use npm"),
+        (
+            "Never push to main.",
+            "you may push to main, never to release",
+            "Pushing to main is fine",
+        ),
+        ("Never deploy on a Friday evening.", "", "Deploy on a Friday evening"),
+        ("Always use npm.", "we no longer always use npm, use pnpm", "Use pnpm"),
+    ],
+)
+async def test_what_the_user_says_otherwise_since_is_not_taken_for_the_rule_that_is_kept(
+    connect: Connect, shop: Path, rule: str, quote: str, text: str
+) -> None:
+    """The rule's words are all in the quotation, or the text's in the rule: "nothing changed", said
+    the server, and the user's new word was lost.
+    """
+    async with Memorist(home=os.environ["MEMORIST_HOME"]) as engine:
+        session = await engine.open("s1", project=shop)
+        asked = {"role": "user", "content": rule}
+        await session.prepare({"model": "m", "max_tokens": 9, "messages": [asked]})
+        await session.close()
+        (kept,) = engine.memory(shop).headers()
+        if quote:
+            await recorded(shop, "s2", [quote])
+        async with connect() as asker:
+            answer = await asker.ask("memory_write", text=text, kind="feedback", quote=quote)
+        memory = engine.memory(shop)
+
+        assert not answer.startswith("nothing changed")
+        assert memory.list_proposals() or [each.path for each in memory.headers()] != [kept.path]

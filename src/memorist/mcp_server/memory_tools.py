@@ -33,6 +33,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_memory_removal
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_similarity import keeps_negations_and_word_order
 from memorist.auto_memory.visible_memory import form_order_together
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
@@ -302,18 +303,29 @@ class MemoryTools:
     ) -> str:
         """The memory that a rule kept of the user's words, where the agent writes them down once
         more: it says all of this in these words, or rests on what is quoted, to which the text adds
-        no name and no number. Empty where there is none.
+        no name and no number. Empty where there is none, and where one of them denies what the
+        other says.
         """
-        said = CoveredLineDetector(arguments.quote if source is not None else "")
+        quote = arguments.quote if source is not None else ""
+        said = CoveredLineDetector(quote)
         text = normalize_for_comparison(arguments.text).strip(" .!")
         is_sentence = len(split_script_words(text)) >= MIN_QUOTE_WORDS
-        is_quoted = source is not None and said.covers_line(arguments.text, share=0.0)
+        is_quoted = bool(quote) and said.covers_line(arguments.text, share=0.0)
         for header in self._memory.visible_headers():
+            if header.trust is not Trust.STATED:
+                continue
             kept = header.saying or header.description
-            repeats = is_sentence and text in normalize_for_comparison(kept)
-            if header.trust is Trust.STATED and (
-                repeats or (is_quoted and said.covers_line(kept, share=1.0))
-            ):
+            repeats = (
+                is_sentence
+                and text in normalize_for_comparison(kept)
+                and keeps_negations_and_word_order(kept, text)
+            )
+            rests_on_quote = (
+                is_quoted
+                and said.covers_line(kept, share=1.0)
+                and keeps_negations_and_word_order(quote, kept)
+            )
+            if repeats or rests_on_quote:
                 return header.path
         return ""
 
