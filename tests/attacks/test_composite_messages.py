@@ -124,6 +124,8 @@ OWN = (
     "My rules: always use pnpm, never npm",
     "Here are my rules:\n- always use pnpm\n- never use npm",
     "I told you: always use pnpm.",
+    "Please remember: always use pnpm.",
+    "por favor lembre: nunca faça push na main",
     "From now on use tabs.\n\nFrom now on name branches after tickets.\n\nI prefer short answers.",
     "Note: always use pnpm\nAlso: never push to main",
     "これはDjangoのプロジェクトです。今後は必ず日本語で答えて。",

@@ -87,7 +87,7 @@ _ENDS_OF_REMARKS = ("?", "？", ":", "：")
 """Ends of what is asked of the rules beside it, or announces them."""
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 OWN_LEAD = lazy_pattern(
-    r"\W*(?!(?:my|our|your) \w+['’]s )(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|remember\b|note\b|important\b|reminder\b|from now on|"
+    r"\W*(?!(?:my|our|your) \w+['’]s )(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|(?:(?:please|pls|also|just|and|but|so|ok(?:ay)?|bitte|por favor|пожалуйста),? )*(?:remember|note|important|reminder|recuerda|lembr[ae]|retiens|souviens|запомни|помни)\b|from now on|"
     r"going forward|in (?:the )?future|(?:(?:as|like) )?(?:i|we)(?:['’]ve| have)? (?:already |just )?(?:told you|asked you|said|meant?)\b|ich hab\w*\b|je t['’]ai|te (?:lo )?dije|já (?:te )?disse|я (?:же )?(?:сказал|говорил)|我(?:跟你)?说|for (?:this|our|all)|keep in mind|ab (?:sofort|jetzt)|merke?|regeln?|wichtig|règles?|important|reglas?|importante|regras?|правил|важно|以后|今后|记住|规则|注意|ルール|今後|重要|覚えて|규칙|앞으로|기억)",
     re.IGNORECASE,
 )
