@@ -173,3 +173,34 @@ async def test_sessions_that_close_at_the_same_time_are_all_found(
             found = index.search("bankers rounding")
 
     assert {each.session for each in found} == {"one", "two"}
+
+
+@pytest.mark.covers("PS-2")
+async def test_an_answer_whose_word_a_memory_has_is_quoted(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """What the user chose for one thing is not said by a memory of another: the choice was left
+    out, since the memory shown at the prompt named the same database.
+    """
+    asked = "Which database engine shall the invoice archive service store its ledgers in?"
+    task = {"role": "user", "content": "Set up the invoice archive service."}
+    choices = {"questions": [{"question": asked, "options": [{"label": "PostgreSQL"}]}]}
+    call = {"type": "tool_use", "id": "t", "name": "AskUserQuestion", "input": choices}
+    chosen = f'User has answered your questions: "{asked}"="PostgreSQL".'
+    result = {"type": "tool_result", "tool_use_id": "t", "content": chosen}
+    question = {"role": "assistant", "content": [call]}
+    async with engine:
+        one = await engine.open("one", project=tmp_path / "shop")
+        await one.prepare({"model": "m", "max_tokens": 9, "messages": [task]})
+        await one.observe(question)
+        answer = {"role": "user", "content": [result]}
+        await one.prepare({"model": "m", "max_tokens": 9, "messages": [task, question, answer]})
+        await one.close()
+        rule = "Remember: the test suite needs PostgreSQL 15 on port 5433."
+        await talk(await engine.open("two", project=tmp_path / "shop"), rule)
+        last = await engine.open("last", project=tmp_path / "shop")
+        sent = await talk(
+            last, "Which database engine did we choose for the ledgers of the invoice archive?"
+        )
+
+    assert f"in answer to “{asked}”" in str(sent)

@@ -448,13 +448,16 @@ def is_quoted_in_texts(found: MatchedPassage, texts: Iterable[str]) -> bool:
 
 
 def is_quote_repeated_in_texts(query: str, found: MatchedPassage, texts: Iterable[str]) -> bool:
-    """Whether one of these texts says what would be quoted of a passage."""
+    """Whether one of these texts says what would be quoted of a passage: of an answer also the
+    question, as "PostgreSQL" stands in many texts.
+    """
     quote = cut_excerpt_around_words(
         select_quotable_words(found.passage.said),
         build_search_query_from_text(query).words,
         MAX_QUOTE_CHARS,
     )
-    return any(is_repeated_in_text(quote, text) for text in texts)
+    said = f"{found.passage.question} {quote}" if quote else ""
+    return any(is_repeated_in_text(said, text) for text in texts)
 
 
 def is_repeated_in_text(quote: str, text: str) -> bool:
