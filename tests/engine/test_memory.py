@@ -294,6 +294,40 @@ async def test_what_was_said_in_turns_that_are_taken_back_is_kept_no_more(
         assert await send("Move it.", rule) == (1, 0)
 
 
+@pytest.mark.covers("AM-10")
+@pytest.mark.parametrize(
+    ("said", "back_to", "everywhere", "kept"),
+    [
+        (["From now on never push to main.", "Forget that."], 1, 0, 1),
+        (["From now on never push to main.", "That goes for all my projects."], 1, 0, 1),
+        (["Rename it.", "Never push to main. That goes for all my projects."], 1, 0, 0),
+        (["From now on never push to main.", "That goes for all my projects."], 0, 0, 0),
+    ],
+    ids=["forgotten", "everywhere", "everywhere at once", "both"],
+)
+async def test_what_a_message_did_to_the_one_before_is_taken_back_with_it(
+    tmp_path: Path, project: Path, said: list[str], back_to: int, everywhere: int, kept: int
+) -> None:
+    """A rule that was forgotten by a message that the user went back behind holds again, and one
+    that such a message had hold in every project does so no more.
+    """
+    done = {"role": "assistant", "content": "Done."}
+    async with Memorist(home=tmp_path, settings=Settings()) as engine:
+        memory = engine.memory(project)
+        session = await engine.open("s", project=project)
+
+        async def send(*texts: str) -> None:
+            spoken = [each for text in texts for each in ({"role": "user", "content": text}, done)]
+            await session.prepare({"model": "m", "max_tokens": 9, "messages": spoken[:-1]})
+
+        for count in range(1, len(said) + 1):
+            await send("Hello.", *said[:count])
+        await send("Hello.", *said[:back_to], "Add the page.")
+
+        assert memory.everywhere is not None
+        assert (len(memory.everywhere.headers()), len(memory.headers())) == (everywhere, kept)
+
+
 async def test_what_waits_for_a_yes_outlives_a_process_that_is_killed_before_the_answer(
     tmp_path: Path, project: Path
 ) -> None:

@@ -513,6 +513,9 @@ class UndoableWritesOfNewestMessage:
         """Note what a statement of a message led to."""
         before = self._written if self._message_id == message_id else ()
         self._message_id, self._written = message_id, (*before, written)
+        self._record_for_rollback(message_id, written)
+
+    def _record_for_rollback(self, message_id: str, written: WriteResult) -> None:
         self._by_message.setdefault(message_id, []).append(written)
         for oldest in list(self._by_message)[:-MAX_UNDOABLE_MESSAGES]:
             del self._by_message[oldest]
@@ -549,12 +552,14 @@ class UndoableWritesOfNewestMessage:
                 with contextlib.suppress(InputError):  # decided meanwhile
                     self._memory.reject(waiting.id, tell=tell)
             if each.change_id:
-                _, recorded = self._memory.find_change(each.change_id)
+                owner, recorded = self._memory.find_change(each.change_id)
                 said = recorded.why.what.partition(": ")[2].partition("; in place of ")[0]
                 why = replace(
                     recorded.why, actor="said", what=render_change_headline("forget", said)
                 )
                 self._memory.undo(each.change_id, reason=why, tell=tell)
+                undone = owner.folder.history.find_newest_change_id()
+                self._record_for_rollback(message.id, WriteResult(change_id=undone))
         return True
 
     def find_only_path(self, typed_ids: Collection[str]) -> str:
@@ -564,7 +569,7 @@ class UndoableWritesOfNewestMessage:
         return paths[0] if has_one and has_memory(self._memory, paths[0]) else ""
 
     def move_to_every_project(
-        self, typed_ids: Collection[str]
+        self, typed_ids: Sequence[str]
     ) -> tuple[tuple[str, WriteResult], ...]:
         """Have the memories of that message, where a person typed it, hold in every project; what
         holds there already stays, and what waits of it has the person's yes by that. Returns the
@@ -578,11 +583,14 @@ class UndoableWritesOfNewestMessage:
         paths = [path for each in written for path in each.paths]
         own = [path for path in paths if has_memory(self._memory, path)]
         headers = self._memory.headers_by_path()
-        return tuple(
+        moved = tuple(
             (headers[path].description, change_memory_scope(self._memory, path, everywhere=True))
             for path in own
             if path in headers
         )
+        for _, each in moved:
+            self._record_for_rollback(typed_ids[-1], each)
+        return moved
 
 
 def _rate_removal(decided: PlannedChange) -> int:
