@@ -36,6 +36,11 @@ NOW = time.mktime((2026, 11, 28, 12, 0, 0, 0, 0, -1))
         ("What did we do yesterday?", "11-27", ""),
         ("Was haben wir gestern gemacht?", "11-27", ""),
         ("3 days ago", "11-25", ""),
+        ("Was haben wir am Dienstag gemacht?", "11-24", ""),
+        ("Qu'est-ce qu'on a fait hier ?", "11-27", ""),
+        ("Que s'est-il passé aujourd'hui ?", "11-28", ""),
+        ("Cosa abbiamo fatto ieri?", "11-27", ""),
+        ("2026-11-24 to 2026-11-20", "11-20", "11-24"),
         ("last week", "11-16", "11-22"),
         ("November 2026", "11-01", "11-30"),
     ],
@@ -56,7 +61,7 @@ def test_a_day_without_a_year_is_not_to_come() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "yesterday's rounding decision", "rounding 2026-11-24", "1.2.3", "python 3.11", "may",
+        "yesterday's rounding decision", "was ist hier passiert?", "rounding 2026-11-24", "1.2.3", "python 3.11", "may",
         "version 2.4.", "31/02/2026", "29 february", "march", "10.0.0.1", "", "2026", "third",
         "9999-12-31", "0001-01-01",
     ],

@@ -24,7 +24,7 @@ _YEARS = frozenset(range(1971, 2200))
 """Years of a session."""
 _RELATIVE = {
     "today": r"heute|aujourd['’]hui|hoy|hoje|oggi|сегодня|今日|오늘",
-    "yesterday": r"gestern|ayer|ontem|ieri|вчера|昨日|어제",
+    "yesterday": r"gestern|(?:(?<=fait )|(?<=passé ))hier|ayer|ontem|ieri|вчера|昨日|어제",
     "day before yesterday": r"vorgestern|avant-hier|anteayer|anteontem|позавчера|一昨日",
     "this week": r"diese(?:r)? woche|cette semaine|esta semana|на этой неделе|今週",
     "last week": r"letzte[rn]? woche|la semaine dernière|la semana pasada|(?:na )?semana passada"
@@ -80,7 +80,7 @@ _FORMS = (
 _FILL = lazy_pattern(
     r"\b(?:did|do|does|done|happen(?:ed)?|work(?:ed)?|sessions?|said|talk(?:ed)?|discuss(?:ed)?"
     r"|gemacht|getan|passiert|besprochen|gearbeitet|fait|passé|dit|hicimos|pasó|hablamos|fizemos"
-    r"|aconteceu|fatto|successo|делали|было)\b"
+    r"|aconteceu|fatto|successo|делали|было|am|qu|avons|cosa|abbiamo|è)\b"
 )
 """What asks for a day beside words that ask for nothing."""
 _WORD = lazy_pattern(r"[^\W_]+")
@@ -114,8 +114,11 @@ def _read_days(found: re.Match[str], today: date) -> tuple[date, date] | None:
     parts = found.groupdict()
     try:
         if parts.get("first"):
-            first = date.fromisoformat(parts["first"])
-            return first, date.fromisoformat(parts["last"]) if parts["last"] else first
+            first, last = (
+                date.fromisoformat(each)
+                for each in (parts["first"], parts["last"] or parts["first"])
+            )
+            return min(first, last), max(first, last)
         weekday = next((at for at in range(7) if parts.get(f"w{at}")), None)
         if weekday is not None:
             day = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
