@@ -94,3 +94,32 @@ async def test_what_still_holds_is_not_withdrawn(
 
     assert [head.description for head in left] == [PNPM]
     assert NO_LONGER not in text_of(host.sent[-1])
+
+
+@pytest.mark.covers("RC-1")
+@pytest.mark.parametrize(
+    ("said", "otherwise"),
+    [(PNPM, NPM), ("In all my projects use tabs.", "In all my projects use spaces, never tabs.")],
+    ids=["here", "everywhere"],
+)
+async def test_a_session_that_goes_on_later_is_told_as_well(
+    tmp_path: Path, project: Path, said: str, otherwise: str
+) -> None:
+    """It was shown the index, ended, and was opened again after the user had said otherwise: the
+    former rule still stood in its context, and nothing said that it holds no longer.
+    """
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        await talk(engine, project, ("said", said))
+        host = Loop(project, engine)
+        session = await host.open("later")
+        await host.turn(session, "good morning")
+        await session.close()
+        await talk(engine, project, ("otherwise", otherwise))
+        history = host.messages
+        session = await host.open("later")
+        host.messages = history
+        await host.turn(session, "add left-pad")
+        await host.turn(session, "and right-pad")
+        await session.close()
+
+    assert text_of(host.sent[-1]).count(f"“{said}”: now “{otherwise}”") == 1

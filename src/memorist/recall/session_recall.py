@@ -49,7 +49,7 @@ from memorist.recall.memory_selection import (
 )
 from memorist.recall.model_selection import LABEL, ModelSelector
 from memorist.recall.reachable_memory import ReachableMemory
-from memorist.recall.shown_index import build_shown_index
+from memorist.recall.shown_index import build_shown_index, list_memories_in_shown_index
 from memorist.recall.withdrawn_memories import WithdrawnMemory, find_withdrawn_memories
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
@@ -208,6 +208,7 @@ class SessionMemoryRecall:
             )
         for text in shown_texts:
             self._message_count += 1
+            self._listed_paths |= list_memories_in_shown_index(text, self._prompts)
             for line in text.splitlines():
                 if line.startswith("--- ") and " (" in line:
                     self._shown_sizes[line[4:].split(" (")[0]] = 0

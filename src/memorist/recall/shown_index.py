@@ -12,6 +12,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_index import parse_pointer_target
 from memorist.recall.memory_rendering import (
+    EVERYWHERE_HEADING,
     IndexWithoutClientRules,
     RecallPrompts,
     render_client_rule_conflict,
@@ -75,6 +76,18 @@ def _mirror_index(
         headers=memory.headers_by_path(),
         remarks={path: render_client_rule_conflict(each) for path, each in found.items()},
     )
+
+
+def list_memories_in_shown_index(text: str, prompts: RecallPrompts) -> frozenset[str]:
+    """The memories that the text of an index names, as a former process showed it; none for any
+    other text.
+    """
+    _, _, index = text.partition(prompts.index.partition("{{")[0].strip())
+    own, _, everywhere = (
+        [*filter(None, map(parse_pointer_target, part.splitlines()))]
+        for part in index.partition(f"\n{EVERYWHERE_HEADING.partition('{')[0]}")
+    )
+    return frozenset((*own, *_add_prefix(everywhere)))
 
 
 def _add_prefix(paths: Iterable[str]) -> tuple[str, ...]:
