@@ -70,6 +70,15 @@ def test_initials_with_a_date_and_a_numbered_word_are_passwords(line: str, passw
 
 @pytest.mark.parametrize(
     "text",
+    ["密码：我的Fl1ederbusch9!", "パスワード：さくらFl1ederbusch9", "パスワードは変更してFl1ederbusch9にしました"],
+)  # fmt: skip
+def test_a_password_within_chinese_or_japanese_words_is_one(text: str) -> None:
+    """What begins with a Chinese or Japanese sign passed for a phrase about a password."""
+    assert "Fl1ederbusch9" not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
     [
         "did you reset the password? - step2 is done", "forgot your password? - see page2 of the manual", "which password? - the 2nd one", "is it the password?\n- utf8 works", "self.password=new_value2", "--set image.tag=v2",
         "mysql -u root -p shop", "mysql -u root -p shop_db2 < dump.sql", "The sshpass -p option is unsafe", "use --password instead of -p", "--password string   the password to use", "  --password PASSWORD", "--password-stdin",

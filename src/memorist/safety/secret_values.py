@@ -76,6 +76,10 @@ _ALGORITHM = lazy_pattern(
 """An algorithm with its parameters, as it is named: `bcrypt12`, `aes-256-gcm`. Other numbers behind
 such letters may be a year or a day: `md1985`.
 """
+_CJK_PHRASE = lazy_pattern(
+    r"[\u3040-\u9fff](?!.*?(?=[!-~]{0,64}\d)(?=[!-~]{0,64}[A-Za-z])[!-~]{6})", re.DOTALL
+)
+"""Chinese or Japanese in which no run of letters and digits stands: `在第2步设置的`."""
 _RUNS = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "9876543210")
 _RUN = 6
 
@@ -110,10 +114,11 @@ def is_variable_path_or_digest(value: str) -> bool:
 
 
 def is_algorithm_or_cjk_text(value: str) -> bool:
-    """The name of an algorithm, or what begins with a Chinese or Japanese sign: a phrase about a
-    password, hardly one.
-    """
-    return "\u3040" <= value[:1] <= "\u9fff" or _ALGORITHM.match(value) is not None
+    """The name of an algorithm, or a phrase about a password in Chinese or Japanese."""
+    return (
+        _ALGORITHM.match(value) is not None
+        or _CJK_PHRASE.match(value[:MAX_JUDGED_LENGTH]) is not None
+    )
 
 
 def is_numbered_part(value: str) -> bool:
