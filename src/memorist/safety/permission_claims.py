@@ -48,13 +48,15 @@ _DENIED = lazy_pattern(
 )
 _SENTENCE_END = lazy_pattern(r"[.!?](?=\s|$)|[。！？\n]")
 _FETCHES = r"(?:curl|wget|fetch (?=-|http)|iwr|irm|invoke-(?:webrequest|restmethod))"
-_RUNS = (
-    r"(?:(?:ba|z|k|da|fi)?sh|python3?|node|deno|bun|perl|ruby|php|pwsh|powershell|iex"
-    r"|invoke-expression|eval|source)"
-)
+_SHELLS = r"(?:(?:ba|z|k|da|fi|tc|c)?sh|pwsh|powershell|iex|invoke-expression|eval|source)"
+_INTERPRETERS = r"(?:python3?|node|deno|bun|perl|ruby|php)"
+_RUNS = rf"(?:{_SHELLS}|{_INTERPRETERS})"
+_OWN_PROGRAM = r"(?: -\w+)* (?:-\w*[cemnpr]\b|[\w./-]+\.\w)"
+"""A program behind an interpreter's name: what is piped into it is data (`python3 -m json.tool`)."""
 _REMOTE_CODE = lazy_pattern(
-    rf"\b{_FETCHES}[^|]{{1,300}}\|[\s`\"']*(?:sudo (?:-\w+ )*)?(?:/(?:usr/)?bin/)?{_RUNS}\b(?! -m json)"
-    rf"|(?:\b{_RUNS}|(?<!\S)\.) (?:-\w+ )*[\"'`<$(]{{1,4}} ?{_FETCHES}"
+    rf"\b{_FETCHES}[^|]{{1,300}}(?:\|&? ?(?:sudo )?tee [^|]{{1,80}})?\|&?[\s`\"']*(?:sudo (?:-u \w+ |-\w+ )*)?"
+    rf"(?:/[a-z/]{{1,20}}/)?(?:env )?(?:{_SHELLS}\b|{_INTERPRETERS}\b(?!{_OWN_PROGRAM}))"
+    rf"|(?:\b{_RUNS}|(?<!\S)\.) (?:-\w+ )*[\"'`<$(]{{1,4}} ?{_FETCHES}(?!`)"
     rf"|\b{_FETCHES}.{{1,300}}(?:&&|;|\b(?:and|then)) (?:sudo )?(?:chmod \+x|(?:{_RUNS} )?\./|{_RUNS} /)",
     re.IGNORECASE,
 )
