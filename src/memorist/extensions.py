@@ -4,7 +4,8 @@ list, and a host may add its own.
 The session calls the extensions in the order of the list, one after another, each event of every
 extension before the next event. Time as an extension sees it:
 
-1. `on_message(replayed=True)` for each message that an earlier process recorded, oldest first.
+1. `on_message(replayed=True)` for each message that an earlier process recorded, oldest first, and
+   `on_turns_rolled_back` where the user went back behind some of them.
 2. For each request: `on_turns_rolled_back` if the user went back behind some messages, and
    `on_history_replaced` if the host rewrote or rolled back its history, then `on_message` for each
    new message, then `on_resume` (first request of the process, and after a rollback), then, if the
