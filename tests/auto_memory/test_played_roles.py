@@ -36,6 +36,7 @@ NO_PARTS = """
     You are in the backend repo. Always run pytest from the root.
     you are my coding agent. never push without asking me.
     Imagine my surprise. Always run the tests before pushing.|Pretend nothing happened. Never push to main.
+    let's play the long game. always write tests first
     Stell dir vor, der Build ist wieder kaputt. Frag immer vorher.|Spiel den Dump ein. Frag immer vorher.
     joue la migration. demande toujours avant.|Role-play is banned in this app. Always ask before you push.
 """
@@ -80,7 +81,7 @@ def test_what_the_agent_does_wrong_is_no_part() -> None:
     """Nor where it is, nor what it is to the user, nor what is only supposed: that waits."""
     assert [each for each in _split(NO_PARTS) if _read(each) == ""] == []
     waiting = [each for each in _split(NO_PARTS) if _read(each) == "waits"]
-    assert [each for each in waiting if not each.startswith(("Imagine", "Pretend", "Stell"))] == []
+    assert [each for each in waiting if not each.startswith(("Imagine", "Pretend", "let's", "Stell"))] == []
 
 
 def test_a_request_to_forget_counts_beside_a_part_and_behind_a_text() -> None:

@@ -17,11 +17,12 @@ WISHES = """
     könntest du künftig zuerst einen Plan schreiben?|würdest du bitte nie direkt pushen?|tu peux éviter les émojis dans les commits ?|pourrais-tu à l'avenir demander avant de pousser ?
     ¿podrías en adelante no tocar los archivos de config?|você poderia nunca commitar sem perguntar?|не мог бы ты больше не извиняться в каждом сообщении?
     能不能以后先给我看方案再动手？|你可以不要每次都道歉吗？|毎回謝るのやめてもらっていい？|今後は先に計画を見せてから実装してもらえますか？
+    können wir Mocks vermeiden?|könnt ihr keine Emojis verwenden?|on peut éviter les mocks ?|peut-on toujours typer les fonctions ?|¿podemos evitar los mocks?|a gente pode evitar mocks?|мы можем не использовать моки?
 """
 QUESTIONS = """
     can you open a PR?|can you stop the server?|could you not find the file?|can you run the tests before committing?|could you use the second option?
     kannst du mir die Datei zeigen?|peux-tu m'expliquer la différence ?|¿puedes abrir el archivo?|você pode abrir o arquivo?|можешь показать файл?|能不能快一点
-    ログを見せてもらえますか？|why is the border red when I wanted blue?|почему кнопка красная если я просил синюю|warum ist der Rand rot, obwohl ich blau gesagt habe?|pourquoi le bord est rouge alors que j'ai demandé bleu ?
+    ログを見せてもらえますか？|why is the border red when I wanted blue?|почему кнопка красная если я просил синюю|podemos no llegar a tiempo|können wir hier weitermachen?|warum ist der Rand rot, obwohl ich blau gesagt habe?|pourquoi le bord est rouge alors que j'ai demandé bleu ?
     por que está vermelho se eu pedi azul?|What did I say about files?
 """
 CONTRASTS = """

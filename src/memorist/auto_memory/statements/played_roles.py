@@ -18,7 +18,7 @@ from memorist.core.lazy import lazy_pattern
 _PLAYS = OpeningPattern(
     r"(?:(?:please|now|so|ok(?:ay)?|hey|hi|hello)\b,? )*(?:i(?: want| need|['’]d like| would like) you to |(?:can|could|would) you |you (?:will|should|must|are going to) )?"
     r"(?:(?:act|behave) (?:as|like)\b|pretend (?:to be|(?:that |like )?you)\b|role-?play(?=[,.:!]|$| (?:as|with|that|an?|the|this|some)\b)|imagine (?:that )?(?:you|yourself)\b|play the (?:role|part|character)\b|(?:take on|assume|adopt) the (?:role|part|persona|identity|character)\b)"
-    r"|let['’]?s (?:role-?play|pretend|play (?:an? |the ))"
+    r"|let['’]?s role-?play"
     r"|(?:bitte )?(?:tu (?:mal |bitte )?so,? als|stell dir vor,? (?:dass )?du\b|spiele? (?:mal |bitte )?(?:die rolle|de[nm]|eine?n?|das)\b(?!.* (?:ab|ein|auf|zurück)\W*$)|verhalte? dich (?:wie|als)\b|(?:agiere?|handle) als\b|schlüpfe? in die rolle|(?:übernimm|nimm) die rolle|du spielst)"
     r"|fais (?:comme si|semblant)|imaginez? que (?:tu|vous)\b|joue (?:le rôle|une? )|agis (?:comme|en tant)|comporte-toi|mets-toi (?:dans la peau|à la place)|incarne |tu (?:vas jouer|joues) (?:le rôle|une? |l[ea] )"
     r"|(?:quiero que )?(?:actúa como|actúes como|haz (?:de |como si)|finge|finjas|imagina que eres\b|hazte pasar|interpreta (?:a |el papel)|compórtate como|(?:adopta|asume) el (?:rol|papel)|juguemos a)"
@@ -30,7 +30,7 @@ _PLAYS = OpeningPattern(
 )
 """Gives the agent a part to play."""
 _MAY_GIVE_PART = OpeningPattern(
-    r"(?:imagine|pretend|stell dir vor|imaginez|imagina|представь(?:те)?(?: себе)?)\b|"
+    r"(?:(?:let['’]?s )?(?:imagine|pretend|play)|stell dir vor|imaginez|imagina|представь(?:те)?(?: себе)?)\b|"
     r"(?:(?:now|so|ok(?:ay)?|hey|hi|hello|from now on)\b,? )*you(?:['’]re| are| will be) (?:now )?(?:an?|the) (?!(?:bit|little|lot|touch|tad)\b)"
     r"|du bist (?:jetzt |nun |ab jetzt )?(?:eine? |der |die )(?!(?:bisschen|wenig)\b)"
     r"|tu es (?:maintenant |désormais )?(?:une? |l[ae] |l['’])(?!peu\b)"

@@ -23,10 +23,12 @@ _LATER = (
 )
 _ASKS = (
     r"(?:would|do) you mind|(?:can|could|would|will) (?:you|u|ya|we)"
-    r"|(?:kannst|könntest|würdest|magst) du|(?:können|könnten|würden) sie"
-    r"|(?:est-ce que )?(?:tu (?:peux|pourrais)|vous (?:pouvez|pourriez))|(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous"
+    r"|(?:kannst|könntest|würdest|magst) du|(?:können|könnten|würden) sie|(?:könnt|könntet|würdet) ihr|(?:können|könnten|sollten) wir"
+    r"|(?:est-ce que )?(?:tu (?:peux|pourrais)|vous (?:pouvez|pourriez))|(?:peut|pourrait)-on|(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous"
     r"|(?:¿ ?)?(?:me )?(?:puedes|podrías|podés|puede usted|podría usted)|(?:será que )?(?:(?:você|vc|tu) )?(?:pode|poderia|podia|podes|podias)|tem como(?: você)?|dá (?:pra|para)(?: você)?"
     r"|(?:а )?(?:ты |вы )?(?:не )?(?:можешь|можете|мог(?:ла|ли)? бы)(?: ты| вы)?"
+    # Of those who may also say so and ask nothing, with the sign of a question.
+    r"|(?:(?:est-ce qu['’])?on (?:peut|pourrait)|(?:a gente )(?:pode|poderia)|(?:¿ ?|nós )?(?:podemos|podríamos|poderíamos)|(?:мы )?(?:можем|могли бы))(?=[^?]*\?)"
 )
 _QUESTION = lazy_pattern(
     rf"(?:(?P<later>{_LATER})[\s,]+)?(?:{_ASKS})(?:,? {_POLITE}\b,?)* (?P<order>[^?]{{5,}}?)(?:,? {_POLITE})?[\s.!]*\??\s*\Z",
