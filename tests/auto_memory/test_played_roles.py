@@ -81,10 +81,31 @@ def test_what_the_agent_does_wrong_is_no_part() -> None:
     """Nor where it is, nor what it is to the user, nor what is only supposed: that waits."""
     assert [each for each in _split(NO_PARTS) if _read(each) == ""] == []
     waiting = [each for each in _split(NO_PARTS) if _read(each) == "waits"]
-    assert [each for each in waiting if not each.startswith(("Imagine", "Pretend", "let's", "Stell"))] == []
+    assert [
+        each for each in waiting if not each.startswith(("Imagine", "Pretend", "let's", "Stell"))
+    ] == []
 
 
 def test_a_request_to_forget_counts_beside_a_part_and_behind_a_text() -> None:
     """No part and no text holds it; what was to be forgotten stayed."""
     for text in _split(FORGETS):
         assert [each.act for each in find_statements(_type(text))] == ["forget"], text
+
+
+@pytest.mark.parametrize(
+    ("text", "waiting"),
+    [
+        ("You are a star! Forget what I said about tabs. Always use pnpm.", "Always use pnpm."),
+        (
+            "scratch what I said about tabs, we use two spaces everywhere",
+            "we use two spaces everywhere",
+        ),
+        ("forget what I said about tabs, it was wrong", ""),
+        ("forget what I said about tabs. I was tired.", ""),
+    ],
+)
+def test_what_stands_beside_a_request_to_forget_waits(text: str, waiting: str) -> None:
+    """What holds in its place was lost where it was not kept at once."""
+    assert [each.act for each in find_statements(_type(text))] == ["forget"]
+    found = "".join(each.text for each in find_unconfirmed_statements(_type(text)))
+    assert found.rstrip(".") == waiting.rstrip(".")

@@ -25,7 +25,10 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     find_lasting_choice,
 )
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
-from memorist.auto_memory.statements.forget_requests import is_deletion_or_postponing_task
+from memorist.auto_memory.statements.forget_requests import (
+    is_deletion_or_postponing_task,
+    read_forget_request,
+)
 from memorist.auto_memory.statements.lasting_clause import (
     find_clause_before_task,
     find_lasting_clause_start,
@@ -142,7 +145,8 @@ def compile_unconfirmed_patterns_stepwise() -> Iterator[None]:
 def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
     """Find what a message probably states for later without saying so: it waits for the person.
 
-    A line that states something for certain holds none. A lone confirmation stands for what it
+    A line that states something for certain holds none; beside a request to forget only what a
+    rule reads waits. A lone confirmation stands for what it
     confirms: how the agent worked, in its own words at the end of `reply_before`, the text of its
     turn before; a lone "yes, always" or "the second, in general" for the question there, or the
     option, with the answer.
@@ -177,7 +181,8 @@ def list_probable_statements(
         return
     if text.startswith("!"):
         return
-    certain = [quote for _, _, quote in list_certain_statements(typed)]
+    statements = list_certain_statements(typed)
+    certain = [quote for _, _, quote in statements]
     confirmed = _find_confirmed(text, reply_before, is_certain=bool(certain))
     if confirmed:
         yield "rule", confirmed, text
@@ -185,11 +190,20 @@ def list_probable_statements(
         return
     yield from _find_request_behind_log(text)
     _, rest = split_retraction(text)
-    stated = [line for line in rest.splitlines() if any(quote in line for quote in certain)]
+    lines = rest.splitlines()
+    stated = [line for line in lines if any(quote in line for quote in certain)]
+    holds_rule = [
+        line for line in stated if any(act != "forget" and it in line for act, _, it in statements)
+    ]
     scored = [
-        (each, NEVER_WAITS)
-        if any(each.text in line for line in stated)
-        else _score_with_its_clause(each, text)
+        _score_with_its_clause(each, text)
+        if not any(each.text in line for line in stated)
+        or (
+            not any(each.text in line for line in holds_rule)
+            and read_forget_request(each) is None
+            and decide_by_rules(each, text) is True
+        )
+        else (each, NEVER_WAITS)
         for each in split_typed_sentences(rest)
     ]
     sentences, scores = [each for each, _ in scored], [score for _, score in scored]
