@@ -28,6 +28,19 @@ ALLOWED = [
     ("nunca hagas push a main", "ya puedes hacer push a main"),
     ("our api runs on port 8080", "the port is 9090 now"),
 ]
+DOUBTFUL = [
+    ("we use jest", "they no longer use jest"),
+    ("we use jest", "they moved from jest to vitest"),
+    ("wir nutzen jest", "sie nutzen jest nicht mehr"),
+    ("never use npm, use pnpm here", "he went back to npm"),
+    ("we deploy on fridays", "the mobile team does not deploy on fridays anymore"),
+    ("we deploy on fridays", "we don't deploy this friday anymore"),
+    ("we deploy on fridays", "we no longer deploy on fridays, right"),
+    ("we deploy on fridays", "so we no longer deploy on fridays then"),
+    ("wir deployen freitags", "wir deployen freitags nicht mehr, oder"),
+    ("we use jest", "make sure we no longer use jest"),
+    ("we use jest", "Note from the changelog: we no longer use jest."),
+]
 OTHER_MATTERS = [
     ("never use npm, use pnpm here", "now use npm to reproduce it"),
     ("never use emojis", "the tests are fine now"),
@@ -79,6 +92,16 @@ def test_what_is_allowed_or_so_now_is_asked_about(tmp_path: Path, known: str, sa
     assert _say(tmp_path / "home", tmp_path / "shop", said) == (kept, [said])
     assert kept == [known]
     assert waits == []
+
+
+@pytest.mark.parametrize(("known", "said"), DOUBTFUL)
+def test_what_others_no_longer_do_or_is_half_asked_replaces_nothing(
+    tmp_path: Path, known: str, said: str
+) -> None:
+    """What is of somebody else, of one day, of a text or asked without a question mark waits."""
+    kept, waits = _say(tmp_path / "home", tmp_path / "shop", known, said)
+
+    assert (kept, len(waits)) == ([known], 1)
 
 
 @pytest.mark.parametrize(("known", "said"), OTHER_MATTERS)

@@ -58,11 +58,31 @@ _GIVES_LEAVE = lazy_pattern(
 """Allows something, or frees from it."""
 
 
+_DOUBTFUL = lazy_pattern(
+    # Somebody else's matter: another person's, team's or project's.
+    r"\A(?:(?:and|but|so|ok(?:ay)?|well|und|aber|et|mais|y|pero|e|mas|и|но)\b,? )?(?:he|she|they|er|sie|ils?|elles?|él|ell[oa]s?|el[ea]s?|он[аи]?)\b(?! n['’]y)|\A(?:她|他)们?"
+    r"|\b(?:others?|another|their|his|her|ander(?:e[nmrs]?|swo)|leurs?|autres?|otr[oa]s?|outr[oa]s?|друг(?:ой|ая|ое|ие|ом|ую|их))\b|另一|别的|其他|(?:他|她)们?的"
+    r"|\b(?!(?:the|our|whole|entire|this|my)\b)[\w-]+ (?:teams?|squads?|departments?|compan(?:y|ies)|compet\w+|clients?|customers?)\b"
+    # What a text says, and what is to be done.
+    r"|\A[^:]{0,60}\b(?:change ?log|readme|docs?|documentation|wiki|commit|message|title|page|e-?mail|article|logs?|ticket|issue|comment|post|blog|doku|nachricht|seite|journal|correo|mensaje|mensagem|página|письмо|сообщение)\b[^:]{0,30}: |\A(?:please )?(?:make sure|ensure|check|verify)\b"
+    # Of one day or moment.
+    r"|\b(?:this|diese[nmrs]?|cet(?:te)?|ce|n?est[ae]|эт(?:от|у|о)) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|(?:lun|mar|mercre|jeu|vendre|same)di|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo|segunda|terça|quarta|quinta|sexta|понедельник|вторник|среду|четверг|пятницу|субботу|воскресенье)\b"
+    r"|\bfor (?:a|one|the) (?:minute|moment|second|while|bit|day|hour)\b"
+    # A question for assent, also without its mark.
+    r"|, ?(?:right|correct|yes|no|huh|(?:do|are|have|did)(?:n['’]t)? (?:we|you|i)|oder|ne|gell|nicht(?: wahr)?|stimmt['’]?s|non|hein|pas vrai|n['’]est-ce pas|¿?verdad|¿?no|cierto|né|certo|não é|да|верно|так|правда)\W*\Z"
+    r"|\b(?:then|alors|entonces|então)\W*\Z|(?:吧|吗|是不是|よね|かな)\W*\Z",
+    re.IGNORECASE,
+)
+"""Leaves it open whether a correction is of the user's own matter, for good and certain."""
+
+
 def is_lasting_correction(sentence: str) -> bool:
     """Whether a bare correction that contradicts a memory replaces it: it gives another value, or
     says that something has ended. A leave (`you can use npm`), or what is so now, may be of the
-    moment: it waits.
+    moment, and `they no longer use jest` of others: it waits.
     """
+    if _DOUBTFUL.search(sentence) is not None:
+        return False
     return _gives_other_value(sentence) or _ENDS.search(sentence) is not None
 
 
