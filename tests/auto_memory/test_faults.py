@@ -381,6 +381,11 @@ def test_what_the_user_rejected_stays_rejected_until_they_say_it(auto: AutoMemor
     assert not auto.list_proposals()
     assert propose("spaces.md", "Use spaces.").proposals
 
+    for rejected, other in (("Use C.", "Use C++."), ("Limit < 5", "Limit > 5"), ("No 🎉", "No 👍")):
+        (asked,) = propose("a.md", rejected).proposals
+        auto.reject(asked.id)
+        assert propose("a.md", other).proposals
+
     (said,) = propose("tabs.md", "Use tabs.", ChangeReason(actor="said", what="said")).proposals
     assert said in auto.list_proposals()
 

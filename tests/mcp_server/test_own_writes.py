@@ -69,7 +69,12 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
         ("The user wants pnpm to be used and npm never.", "always use pnpm, never npm", False),
         ("Always use pnpm here, for all packages.", "always use pnpm, never npm", False),
         ("Use pnpm 9, never npm", "always use pnpm, never npm", True),
+        ("Use pnpm in web/, npm in docs/", "always use pnpm, never npm", True),
+        ("Use pnpm, never npm or yarn", "always use pnpm, never npm", True),
+        ("Use pnpm, never npm, as its lockfile breaks", "always use pnpm, never npm", True),
+        ("Deploy with pnpm on Fridays", "From now on always use pnpm, never npm.", True),
         ("Use npm, never pnpm", "", True),
+        ("Use npm, never pnpm", "always use pnpm, never npm", True),
         ("pnpm", "", True),
     ],
 )

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import NOT_TYPED, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import parse_memory_file, with_provenance
-from memorist.auto_memory.statements.statement_similarity import is_same_rule
+from memorist.auto_memory.statements.statement_similarity import compute_rule_key, is_same_rule
 from memorist.core.text_encoding import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.ports import FileSystem
@@ -53,11 +53,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         """Hash of what it would do: of a new memory what it says, whatever its name, letter case
-        and punctuation.
+        and punctuation; `C++` is another word than `C`.
         """
         path = "" if self.before is None else self.path
-        words = "".join(each if each.isalnum() else " " for each in self.one_line_text.casefold())
-        text = f"{self.is_removal:d}\0{path}\0{' '.join(words.split())}"
+        said = self.one_line_text.replace("**", "")
+        text = f"{self.is_removal:d}\0{path}\0{' '.join(compute_rule_key(said)) or said.strip()}"
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property

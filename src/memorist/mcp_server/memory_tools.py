@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.clause_stances import list_content_stems
 from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
@@ -32,6 +33,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_memory_removal
+from memorist.auto_memory.statement_comparison import OPPOSED, compare_statements
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_similarity import keeps_negations_and_word_order
 from memorist.auto_memory.visible_memory import form_order_together
@@ -70,6 +72,11 @@ from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 from memorist.transcript_analysis.answer_check import CoveredLineDetector
 
+_OF_USER = (
+    "user users prefer prefers preferred stated asked wants package packages project repository"
+    " code rule preference"
+)
+"""Words by which an agent says that a rule is the user's and holds here; they add nothing to it."""
 MAX_NAME_ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
 MAX_MATCHES = 200
@@ -302,15 +309,17 @@ class MemoryTools:
         self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
     ) -> str:
         """The memory that a rule kept of the user's words, where the agent writes them down once
-        more: it says all of this in these words, or rests on what is quoted, to which the text adds
-        no name and no number. Empty where there is none, and where one of them denies what the
-        other says.
+        more: it says all of this in these words, or rests on what is quoted, and the text adds no
+        word to it that says something. Empty where there is none, and where one of them denies what
+        the other says.
         """
         quote = arguments.quote if source is not None else ""
         said = CoveredLineDetector(quote)
         text = normalize_for_comparison(arguments.text).strip(" .!")
         is_sentence = len(split_script_words(text)) >= MIN_QUOTE_WORDS
-        is_quoted = bool(quote) and said.covers_line(arguments.text, share=0.0)
+        words = frozenset(list_content_stems(arguments.text)).difference(
+            list_content_stems(_OF_USER)
+        )
         for header in self._memory.visible_headers():
             if header.trust is not Trust.STATED:
                 continue
@@ -321,8 +330,10 @@ class MemoryTools:
                 and keeps_negations_and_word_order(kept, text)
             )
             rests_on_quote = (
-                is_quoted
+                bool(quote)
+                and words.issubset(list_content_stems(kept))
                 and said.covers_line(kept, share=1.0)
+                and compare_statements(text, kept) not in OPPOSED
                 and keeps_negations_and_word_order(quote, kept)
             )
             if repeats or rests_on_quote:
