@@ -19,6 +19,10 @@ ENDED = [
     ("wir deployen freitags", "wir deployen freitags nicht mehr"),
     ("usamos jest", "ya no usamos jest"),
     ("我们用 npm", "我们不再用 npm 了"),
+    ("nunca uses npm", "volvimos a npm"),
+    ("nunca uses npm", "volvimos a usar npm"),
+    ("niemals npm nutzen", "wir sind wieder bei npm"),
+    ("n'utilise jamais npm", "on est revenus à npm"),
 ]
 ALLOWED = [
     ("never use emojis", "emojis are fine"),

@@ -963,6 +963,8 @@ async def test_a_fact_about_the_user_is_compared_wherever_it_is_kept(talk: Talk)
         ("I'm a designer", "I'm a teacher"),
         ("I love Chinese food.", "I love Italian food."),
         ("The default branch is main.", "The release branch is stable."),
+        ("Our CI runs on Buildkite.", "Our CI runs on Mondays."),
+        ("die API läuft auf Port 8080", "die API läuft auf Debian"),
         ("我每周三去游泳。", "我每天不吃早饭。"),
     ],
 )

@@ -160,7 +160,10 @@ SWITCHES = tuple(
     )
 )
 _SWITCH_TO = lazy_pattern(
-    r"\b(?:switched|moved|migrated|changed|went|gone|reverted)(?: over| back)? to"
+    r"\b(?:(?:switched|moved|migrated|changed|went|gone|reverted)(?: over| back)? to"
+    r"|(?:on est |nous sommes )?(?:revenus?|repassés?) (?:à|sur|au)"
+    r"|(?:volvimos|volvemos|hemos vuelto) a(?: usar)?|voltamos (?:a usar|a|para|pro|pra|ao)"
+    r"|wir sind (?:wieder|zurück) (?:bei|auf|zu)|(?:мы )?(?:снова )?вернулись (?:к|на))"
     r" (?=[\w@./+-]+\W*$)",
     re.IGNORECASE,
 )

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.clause_stances import ONE_WORD_FOR, list_content_stems
+from memorist.auto_memory.clause_stances import ONE_WORD_FOR, fold_word_ending, list_content_stems
 from memorist.auto_memory.fact_paraphrases import NOW, WORDS_OF_VERBS, say_fact_in_short
 from memorist.auto_memory.given_values import (
     MAX_FACT_CHARS,
@@ -267,7 +267,28 @@ def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
         ((mine.is_named and theirs.is_named) or _are_places(mine.value, theirs.value))
         and mine.sort != "other"
         and is_same_thing == (mine.sort != "owns")
+        and _may_replace(mine.values, theirs.values)
     )
+
+
+_DAYS = frozenset(
+    map(
+        fold_word_ending,
+        ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    )
+)
+
+
+def _may_replace(values: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether two values answer the same question: a day or a port, and a name without a number,
+    do not (`runs on Mondays`, `runs on Buildkite`).
+    """
+    for mine, theirs in ((values, others), (others, values)):
+        if (mine[0] == "port" or _DAYS.intersection(mine)) and not (
+            _DAYS.intersection(theirs) or any(map(str.isdigit, "".join(theirs)))
+        ):
+            return False
+    return True
 
 
 def _are_places(value: str, other: str) -> bool:

@@ -62,7 +62,7 @@ _DOUBTFUL = lazy_pattern(
     # Somebody else's matter: another person's, team's or project's.
     r"\A(?:(?:and|but|so|ok(?:ay)?|well|und|aber|et|mais|y|pero|e|mas|и|но)\b,? )?(?:he|she|they|er|sie|ils?|elles?|él|ell[oa]s?|el[ea]s?|он[аи]?)\b(?! n['’]y)|\A(?:她|他)们?"
     r"|\b(?:others?|another|their|his|her|ander(?:e[nmrs]?|swo)|leurs?|autres?|otr[oa]s?|outr[oa]s?|друг(?:ой|ая|ое|ие|ом|ую|их))\b|另一|别的|其他|(?:他|她)们?的"
-    r"|\b(?!(?:the|our|whole|entire|this|my)\b)[\w-]+ (?:teams?|squads?|departments?|compan(?:y|ies)|compet\w+|clients?|customers?)\b"
+    r"|(?<![\w-])(?!(?:the|our|whole|entire|this|my)\b)[\w-]+ (?:teams?|squads?|departments?|compan(?:y|ies)|compet\w+|clients?|customers?)\b"
     # What a text says, and what is to be done.
     r"|\A[^:]{0,60}\b(?:change ?log|readme|docs?|documentation|wiki|commit|message|title|page|e-?mail|article|logs?|ticket|issue|comment|post|blog|doku|nachricht|seite|journal|correo|mensaje|mensagem|página|письмо|сообщение)\b[^:]{0,30}: |\A(?:please )?(?:make sure|ensure|check|verify)\b"
     # Of one day or moment.
