@@ -713,6 +713,24 @@ def test_of_a_thousand_long_calls_or_calls_with_thinking_the_newest_stay(
     assert "c999 says it" in newest[2].text + "".join(each.text for each in newest[2].tool_results)
 
 
+def test_the_thinking_before_a_call_goes_with_the_call() -> None:
+    """As OpenAI Responses has it, each call has reasoning in front of it: that of the calls which
+    are left out stayed without them, or took the form of all the others where it did not fit.
+    """
+    ids = [f"c{number}" for number in range(300)]
+    steps = [part for id in ids for part in History().items(id, WORD * 50).messages]
+    asked = History().user("Read all of them.").messages
+    ordered = [*(each for each in steps if each.role != "tool"), *steps[2::3]]
+    messages = [*asked, *(replace(each, id=f"s{at}") for at, each in enumerate(ordered))]
+    newest = compact_messages_with_extracts(messages, 8_000).messages[2:]
+    said = [message for message in newest if message.role == "assistant"]
+
+    assert " earlier calls of this step left out with their results]" in said[0].text
+    assert len(said) > 50
+    assert all(isinstance(message.blocks[0], ThinkingBlock) for message in said[1::2])
+    assert all(message.tool_uses for message in said[2::2])
+
+
 @pytest.mark.parametrize("after", ["thought", "notice"])
 def test_no_thinking_stays_of_a_reply_that_was_broken_off_after_two_items(after: str) -> None:
     """The first of two thoughts stayed, since one of the assistant's followed it; so it did before

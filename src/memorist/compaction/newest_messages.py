@@ -442,7 +442,36 @@ def _leave_out_oldest_calls(kept: Sequence[Message], room: int) -> tuple[Message
             return None
         return block
 
-    return _change_blocks(kept, change)
+    return _change_blocks(_leave_out_thinking_before(left_out, kept), change)
+
+
+def _leave_out_thinking_before(left_out: set[str], kept: Sequence[Message]) -> list[Message]:
+    """The messages without those that hold what was thought before a call that is left out, but for
+    the only one before a call that stays: a provider may refuse that call without it.
+    """
+    found: list[Message] = []
+    is_left_out, has_thought = False, True
+    for message in reversed(kept):
+        if _is_thought(message):
+            if not (is_left_out and has_thought):
+                found.append(message)
+            has_thought = True
+            continue
+        found.append(message)
+        called = [use.id for use in message.tool_uses]
+        is_left_out = bool(called) and left_out.issuperset(called)
+        if called and not is_left_out:
+            has_thought = any(isinstance(block, _THOUGHTS) for block in message.blocks)
+    return found[::-1]
+
+
+def _is_thought(message: Message) -> bool:
+    """Whether a message of the assistant holds nothing but what was thought."""
+    return (
+        message.role == "assistant"
+        and bool(message.blocks)
+        and all(isinstance(block, _THOUGHTS) for block in message.blocks)
+    )
 
 
 def _list_answered_calls(messages: Iterable[Message]) -> set[str]:
@@ -603,11 +632,8 @@ def _leave_out_lone_thinking(kept: Sequence[Message]) -> list[Message]:
     """
     found: list[Message] = []
     for message in reversed(kept):
-        is_thought = bool(message.blocks) and all(
-            isinstance(block, _THOUGHTS) for block in message.blocks
-        )
         followed = bool(found) and found[-1].role == "assistant" and not is_client_notice(found[-1])
-        if message.role != "assistant" or not is_thought or followed:
+        if followed or not _is_thought(message):
             found.append(message)
     return found[::-1]
 
