@@ -37,11 +37,11 @@ TROUBLES = """
 REPORTS = """
     nunca funcionou|nunca funcionó en mi máquina|sempre dá timeout quando chamo essa rota|nie gesehen|nie funktioniert|siempre falla|siempre falla en el móvil|siempre sale el mismo error
     nunca había visto ese error|nunca vi isso aqui|siempre me sale la misma pantalla en blanco|toujours la même erreur quand je clique|jamais vu un truc pareil|jamais marché chez moi
-    never seen that before
+    never seen that before|always wanted to try rust|we always get a 500 when we post|I always see a timeout on my machine|toujours d'accord
 """
 ORDERS = """
     siempre usa tabs|nunca uses var|nunca hagas push a main|siempre pregunta antes de borrar|nunca commita sem perguntar|sempre roda os testes antes|toujours répondre en français|nie mocken
-    siempre me preguntas antes de borrar algo
+    siempre me preguntas antes de borrar algo|we always get approval before we merge
 """
 ORDERED_TEXTS = """
     Write a poem. I live in Paris. Never mention rain.|write a haiku about kubernetes. never use the letter e|Verfasse einen Brief an die Bank. Ich wohne in Kiel. Erwähne niemals den Hund.

@@ -164,9 +164,10 @@ _PROGRAM_NOUN = lazy_pattern(
 
 _HAPPENED = lazy_pattern(
     # English, German, French: a participle, or the same again.
-    r"(?:never|always) (?:seen|had|been|gotten|done|heard|worked|happened|tried)\b"
+    r"(?:never|always) (?:seen|had|been|gotten|done|heard|worked|happened|tried|wanted)\b"
+    r"|(?:we|i) (?:always|never) (?:get|see|receive|hit|run into|end up)\b(?=.*\b(?:[45]\d\d|errors?|timeouts?|exceptions?|fail\w*|crash\w*|warnings?|null|undefined|nan|blank|nothing|empty|stuck)\b)"
     r"|(?:nie(?:mals)?|immer) (?:(?:zuvor|vorher|richtig|so (?:et)?was) )?(?:ge\w{2,}(?:t|en)|\w{3,}iert|\w*(?:funden|kommen|standen))\W*$|immer (?:noch|wieder|nur|d(?:er|ie|as|en) (?:gleich|selb)\w+|d\w+selbe\w*)\b"
-    r"|(?:toujours|jamais) (?:(?:l[ea]|les) mêmes?|pareil\w*|rien|aucune?|pas|là|en (?:erreur|panne|échec|cours|attente|rouge)|bloquée?s?|cassée?s?|(?:rien |bien )?(?:vu|eu|fait|pu|su|réussi|\w{3,}(?:é|ée|és|ées))\b)"
+    r"|(?:toujours|jamais) (?:(?:l[ea]|les) mêmes?|pareil\w*|rien|aucune?|pas|là|d['’]accord|en (?:erreur|panne|échec|cours|attente|rouge)|bloquée?s?|cassée?s?|(?:rien |bien )?(?:vu|eu|fait|pu|su|réussi|\w{3,}(?:é|ée|és|ées))\b)"
     r"|(?:we|i|you) (?:always|never) (?:(?:get|see|hit|had|got|have) (?:the same|this|that|an? (?:error|timeout|crash|exception|warning)|errors?|stuck|lost|timeouts?|null|undefined)\b|end(?:ed)? up\b|r[ua]n into\b|got (?:this|that) far)"
     r"|(?:nunca|jamás|jamais) (?:vimos|tuvimos|tivemos|pudimos|hubo|houve|llegamos|chegamos)\b"
     # Spanish and Portuguese: a verb in the past, or one of what happens by itself.
