@@ -31,6 +31,9 @@ ALLOWED = [
     ("schreibe Kommentare immer auf Deutsch", "du darfst Kommentare auch auf Englisch schreiben"),
     ("nunca hagas push a main", "ya puedes hacer push a main"),
     ("our api runs on port 8080", "the port is 9090 now"),
+    ("we use redis for the cache", "redis is not caching any more"),
+    ("never push to main", "you pushed to main, I can't push to main any more"),
+    ("our ci runs on buildkite", "ci on buildkite does not run any more"),
 ]
 DOUBTFUL = [
     ("we use jest", "they no longer use jest"),
@@ -79,7 +82,7 @@ def _preview(home: Path, project: Path, text: str) -> list[str]:
 
 @pytest.mark.parametrize(("known", "said"), ENDED)
 def test_what_has_ended_takes_the_memory_with_it(tmp_path: Path, known: str, said: str) -> None:
-    """It need not say that it lasts: nobody says of the moment that something is so no longer."""
+    """It need not say that it lasts: nobody says of the moment what they do no longer."""
     kept, waits = _say(tmp_path / "home", tmp_path / "shop", known, said)
 
     assert (kept, waits) == ([said], [])

@@ -45,7 +45,18 @@ _ENDS = lazy_pattern(
     r"|不再|(?:改|换|用)回|もう.{1,30}(?:ない|ません)|に戻(?:り|っ|し)|더 ?이상",
     re.IGNORECASE,
 )
-"""Says that something has ended, or is again as it was before: nobody says so of the moment alone."""
+"""Says that something has ended, or is again as it was before."""
+_NAMES_DOER_OR_NEWER = lazy_pattern(
+    r"\b(?:we|wir|nous|a gente|nós|мы|\w{2,}[aei]mos|now|but|instead|jetzt|sondern|maintenant|mais|ahora|sino|agora|mas|теперь|а)\b|\bon (?:n['’]|ne |est |a )"
+    r"|我们|咱们|我們|现在|改|うち|今は|우리|저희|이제|[,;，；、]",
+    re.IGNORECASE,
+)
+"""Says who does something no longer, or what is so in its place."""
+_HINDERED = lazy_pattern(
+    r"\b(?:can|can['’]?t|cannot|could|couldn['’]?t|able|reach|see|find|connect|können|konnten|kriegen|bekommen|pouvons|arriv\w+|podemos|pudimos|conseguimos|recebemos|recibimos|можем|получаем|видим)\b|不能|无法|でき(?:な|ま)|수 없",
+    re.IGNORECASE,
+)
+"""Tells of what no longer succeeds: trouble, and no decision."""
 _GIVES_LEAVE = lazy_pattern(
     r"\b(?:(?:is|are|['’]re|['’]s) (?:\w+ ){0,2}(?:fine|ok(?:ay)?|allowed|acceptable|permitted|welcome)|(?:you|we|they) (?:may|can)|feel free to|(?:no need|not necessary|not required) to|(?:don['’]?t|do not|needn['’]?t|no longer) (?:have|need) to"
     r"|(?:ist|sind|geht|gehen) (?:\w+ ){0,2}(?:ok(?:ay)?|erlaubt|in ordnung)|(?:du|ihr|wir|man) (?:darfst|dürft|dürfen|darf|kannst|könnt|können|kann|musst nicht|müssen nicht)"
@@ -78,12 +89,15 @@ _DOUBTFUL = lazy_pattern(
 
 def is_lasting_correction(sentence: str) -> bool:
     """Whether a bare correction that contradicts a memory replaces it: it gives another value, or
-    says that something has ended. A leave (`you can use npm`), or what is so now, may be of the
+    says that something has ended. What a program no longer does (`redis is not caching any more`),
+    or nobody can, is trouble. A leave (`you can use npm`), or what is so now, may be of the
     moment, and `they no longer use jest` of others: it waits.
     """
     if _DOUBTFUL.search(sentence) is not None:
         return False
-    return _gives_other_value(sentence) or _ENDS.search(sentence) is not None
+    if _ENDS.search(sentence) is None:
+        return _gives_other_value(sentence)
+    return _NAMES_DOER_OR_NEWER.search(sentence) is not None and not _HINDERED.search(sentence)
 
 
 def _gives_other_value(sentence: str) -> bool:
