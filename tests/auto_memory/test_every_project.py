@@ -246,6 +246,11 @@ def test_a_wish_for_all_projects_is_kept_there(projects: Projects, sentence: str
         ("From now on use pnpm, never npm.", "Remember this for all projects."),
         ("From now on use pnpm, never npm. Please keep that for all my projects.",),
         ("Ab jetzt immer pnpm nutzen, nie npm.", "Das gilt für alle Projekte."),
+        ("From now on use pnpm, never npm.", "For all my projects, please."),
+        ("From now on use pnpm, never npm.", "That goes for every repo, please."),
+        ("Ab jetzt immer pnpm nutzen, nie npm.", "Für alle meine Projekte, bitte."),
+        ("À partir de maintenant, toujours pnpm, jamais npm.", "Pour tous mes projets."),
+        ("A partir de ahora usa siempre pnpm.", "Para todos mis proyectos, por favor."),
     ],
 )
 def test_what_was_just_said_can_be_moved_to_every_project(

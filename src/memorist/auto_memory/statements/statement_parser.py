@@ -68,7 +68,10 @@ from memorist.auto_memory.statements.statement_patterns import (
     StatementPattern,
     find_lead_in_end,
 )
-from memorist.auto_memory.statements.statement_scope import is_lasting_statement
+from memorist.auto_memory.statements.statement_scope import (
+    is_every_project_request,
+    is_lasting_statement,
+)
 from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
@@ -317,6 +320,8 @@ def _statements_in_sentences(
 ) -> Iterator[tuple[StatementAct, str, str]]:
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
+        if is_every_project_request(sentence.masked):
+            continue  # it is about what stands before it
         statement = find_statement_in_sentence(sentence)
         if statement is None and informs and classify_plain_fact(sentence) == "particular":
             start = find_refusal_or_lead_in_end(sentence.masked)

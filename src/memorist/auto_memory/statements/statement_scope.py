@@ -105,3 +105,28 @@ def is_lasting_statement(text: str) -> bool:
 def _is_about_user(words: str) -> bool:
     says = _ADDRESS.is_in(words) or _SELF.match(words) is not None
     return says and not (_HERE.search(words) or _PASSING_SELF.search(words))
+
+
+_EVERY_PROJECT_REQUEST = lazy_pattern(
+    r"(?:please |and |also |actually,? |yes,? |ok(?:ay)?,? )*(?:"
+    r"(?:(?:remember|keep|save|store|apply|use|do|make) (?:this|that|it)(?: rule)?|(?:this|that|it) "
+    r"(?:holds|goes|applies|counts|is)(?: true)?) (?:everywhere|globally|{projects})|{projects})"
+    r"(?:,? please| too| as well)?[\s.!]*"
+    r"|(?:bitte )?(?:merke? dir das (?:bitte )?|das gilt )?(?:für|in) alle[n]? (?:meine[n]? )?"
+    r"projekte[n]?(?:,? bitte)?[\s.!]*"
+    r"|(?:retiens(?: ça|-le| cela) )?pour tous mes projets(?:,? s['’]il (?:te|vous) pla[iî]t)?[\s.!]*"
+    r"|(?:recuerda(?:lo)?(?: eso| esto)? )?(?:para|en) todos mis proyectos(?:,? por favor)?[\s.!]*"
+    r"|(?:para|em) todos os meus projetos(?:,? por favor)?[\s.!]*"
+    r"|(?:запомни это )?для всех (?:моих )?проектов(?:,? пожалуйста)?[\s.!]*"
+    r"|(?:这个?|这条)?(?:规则)?(?:所有|每个)项目都(?:适用|要?记住|这样|一样)[。！!]*".replace(
+        "{projects}",
+        r"(?:for|in|across|to) (?:all|every|each)(?: of)?(?: my)? "
+        r"(?:projects?|repos?|repositor(?:y|ies))",
+    ),
+    re.IGNORECASE,
+)
+
+
+def is_every_project_request(masked: str) -> bool:
+    """Whether a sentence without its quotations asks for that, and so states nothing itself."""
+    return _EVERY_PROJECT_REQUEST.fullmatch(masked) is not None

@@ -24,7 +24,6 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     find_decided_option,
     find_lasting_choice,
 )
-from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import (
     is_deletion_or_postponing_task,
     read_forget_request,
@@ -65,7 +64,10 @@ from memorist.auto_memory.statements.statement_parser import (
 )
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
 from memorist.auto_memory.statements.statement_patterns import ORDER, StatementAct, find_lead_in_end
-from memorist.auto_memory.statements.statement_scope import is_lasting_statement
+from memorist.auto_memory.statements.statement_scope import (
+    is_every_project_request,
+    is_lasting_statement,
+)
 from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import (
