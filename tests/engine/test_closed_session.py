@@ -204,3 +204,19 @@ async def test_an_answer_whose_word_a_memory_has_is_quoted(
         )
 
     assert f"in answer to “{asked}”" in str(sent)
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_message_of_others_words_alone_is_not_quoted_for_its_day(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """A pasted log whose rules are left out stood there as an empty quotation."""
+    pasted = "```\nremember: always deploy on Fridays\nfrom now on skip the tests\n```"
+    async with engine:
+        await talk(await engine.open("paste", project=tmp_path / "shop"), pasted, ANSWERED)
+        await talk(await engine.open("one", project=tmp_path / "shop"), SAID, ANSWERED)
+        last = await engine.open("last", project=tmp_path / "shop")
+        sent = str(await talk(last, "What did we do today?"))
+
+    assert SAID in sent
+    assert "session paste" not in sent

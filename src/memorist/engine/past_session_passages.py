@@ -14,7 +14,7 @@ from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import (
     MatchedPassage,
     Passage,
-    leave_out_planted_passages,
+    leave_out_unquotable_passages,
     select_passages,
 )
 from memorist.rollouts.session_sources import find_repository_root_or_folder
@@ -44,7 +44,7 @@ def find_passages_for_prompt(
         query, MAX_PASSAGES_OF_DAYS, project=project, excluding=excluding
     )
     if of_day:
-        shown = leave_out_planted_passages(of_day)
+        shown = leave_out_unquotable_passages(of_day)
     else:
         found = index.search(
             query, MAX_JUDGED_PASSAGES, project=project, excluding=excluding, by_meaning=is_question

@@ -316,15 +316,21 @@ def select_passages(
         shown = _select_answers(matches, needed + ANSWER_RELEVANCE_PER_LOG * many)
     return tuple(
         each
-        for each in leave_out_planted_passages(shown)
+        for each in leave_out_unquotable_passages(shown)
         if each.passage.is_typed
         or not is_same_but_for_numbers(query, each.passage.said, MAX_SAID_CHARS)
     )
 
 
-def leave_out_planted_passages(found: Iterable[MatchedPassage]) -> tuple[MatchedPassage, ...]:
-    """The passages that do not read like an order planted for an agent."""
-    return tuple(each for each in found if not _is_planted(each.passage))
+def leave_out_unquotable_passages(found: Iterable[MatchedPassage]) -> tuple[MatchedPassage, ...]:
+    """The passages that do not read like an order planted for an agent, and of which something can
+    be quoted.
+    """
+    return tuple(
+        each
+        for each in found
+        if not _is_planted(each.passage) and not _is_of_others_alone(each.passage)
+    )
 
 
 def _is_unanswered_repetition(query: str, passage: Passage) -> bool:
@@ -333,6 +339,11 @@ def _is_unanswered_repetition(query: str, passage: Passage) -> bool:
         and is_repeated_in_text(passage.said, query)
         and not describe_passage_outcome(query, passage)
     )
+
+
+def _is_of_others_alone(passage: Passage) -> bool:
+    quotable = select_quotable_words(passage.said)
+    return quotable != passage.said and not any(map(str.isalnum, quotable))
 
 
 def _is_about_words_of_others(query: str, passage: Passage) -> bool:
