@@ -62,7 +62,7 @@ FOR_THE_SPEAKER = """
 """
 FOR_THE_TASK = """
     restart the server, I changed the config|fix the login, I can't read the error|use my token, I have one|show logs, we have an outage|mach weiter, ich bin gleich zurück|zeig mir die Datei, ich kann sie nicht finden
-    fais le commit, je suis d'accord|dame permisos, soy admin|explica de novo, não entendi|usa meu usuário, sou admin|запусти тесты, я на созвоне|给我看日志，我在开会|explain, I don't understand|エラーが出るので直して
+    fais le commit, je suis d'accord|dame permisos, soy admin|explica de novo, não entendi|usa meu usuário, sou admin|запусти тесты, я на созвоне|给我看日志，我在开会|explain, I don't understand|I have an error, explain please|mach schneller, ich hab keine Zeit|fais vite, je suis pressé|réponds vite, j'ai une réunion|エラーが出るので直して
 """
 THROWN_IN = """
     no no así no, nada de jQuery en este repo|não não, nada de any aqui, tipa tudo|нет не так, никаких глобальных переменных|manda tudo em português por favor|A partir de hoje todo PR precisa de teste, combinado?

@@ -42,7 +42,7 @@ _JOINT = lazy_pattern(
 )
 _EACH = r"(?:at a time|per (?:message|step|commit)|each|auf einmal|nacheinander|pro \w+|à la fois|par \w+|a la vez|de uno en uno|de una en una|por vez|por mensa\w+|за раз|по одной?|по одному)"
 _IS_ORDER = OpeningPattern(
-    rf"(?:(?:please|pls|just|also|always|then|bitte|immer|stp|por favor|porfa|пожалуйста|лучше|давай) )*(?:(?:answer|reply|respond|explain|keep|use|write|speak|talk|say|prefer|avoid|stick|phrase|format|name|spell)(?= \S)"
+    rf"(?:(?:please|pls|just|also|always|then|bitte|immer|stp|por favor|porfa|пожалуйста|лучше|давай) )*(?:(?:answer|reply|respond|explain|keep|use|write|speak|talk|say|prefer|avoid|stick|phrase|format|name|spell)(?= (?!(?:please|pls)\b)\S)"
     rf"|[\w' -]{{3,30}} {_EACH}|(?:shorter|short|simpler|plain|less|fewer|more|kürzer\w*|kurze?|weniger|plus (?:court|simple)\w*|moins de|más corto|menos|покороче|короче|проще) ?[\w ]{{0,20}}"
     r"|(?!stell dir vor\b)(?:schreib|antwort|erklär|sprich|red|nimm|nutz|verwend|mach|halt|stell|fass|lass|schick|nenn|formulier|benutz)\w*"
     r"|(?:réponds|répondez|écri[st]|écrivez|explique|parle|fai[st]|faites|utilise|évite|mets|envoie|garde|reste|sois)[sz]?(?:-moi)?"
@@ -61,6 +61,12 @@ _SINGLE = lazy_pattern(
     re.IGNORECASE,
 )
 """Names one thing, or the moment."""
+_PASSING = lazy_pattern(
+    r"\b(?:errors?|bugs?|issues?|outages?|hurry|(?<!at a )time|meeting|call|tired|busy|fehler|zeit|müde|kann nicht mehr|erreurs?|réunion|pressée?|fatiguée?|prisa|reunión|cansad[oa]|erros?|pressa|reunião|"
+    r"спешу|устал\w*|созвон\w*|температура)\b|开会|着急|报错",
+    re.IGNORECASE,
+)
+"""A state that passes with the task or the day."""
 
 
 def is_order_for_speaker(sentence: ProseSentence) -> bool:
@@ -68,7 +74,7 @@ def is_order_for_speaker(sentence: ProseSentence) -> bool:
     in its neighbour on the line.
     """
     masked = sentence.masked[find_lead_in_end(sentence.masked) :]
-    if is_question_or_supposition(masked):
+    if is_question_or_supposition(masked) or _PASSING.search(masked):
         return False
     if _JAPANESE.match(masked):
         return _SINGLE.search(masked) is None
