@@ -385,6 +385,7 @@ def test_what_the_user_rejected_stays_rejected_until_they_say_it(auto: AutoMemor
         (asked,) = propose("a.md", rejected).proposals
         auto.reject(asked.id)
         assert propose("a.md", other).proposals
+    assert propose("dots.md", "." * 20_000 + "a").proposals  # in cubic time it took hours
 
     (said,) = propose("tabs.md", "Use tabs.", ChangeReason(actor="said", what="said")).proposals
     assert said in auto.list_proposals()
