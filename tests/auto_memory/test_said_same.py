@@ -163,3 +163,9 @@ ENDINGS = st.sampled_from(
         "please",
     ]
 )
+
+
+@pytest.mark.parametrize("row", [".", "=", "-", "_", "*", "-=", "a.", ".a"])
+def test_a_long_row_of_signs_is_read_at_once(row: str) -> None:
+    """In time that grows with its length: it grew with the cube, and would take days here."""
+    assert not is_same_rule(f"use {row * 50_000}", "use tabs")

@@ -28,9 +28,6 @@ MAX_PROPOSALS = 500
 and nobody reads 500.
 """
 
-MAX_RULE_CHARS = 400
-"""Characters of the longest text that is compared as a rule: the time grows with their cube."""
-
 
 class Proposal(Struct, frozen=True, kw_only=True):
     """A waiting change. `before` and `after` are the file's text, None where it does not exist."""
@@ -60,8 +57,8 @@ class Proposal(Struct, frozen=True, kw_only=True):
         """
         path = "" if self.before is None else self.path
         said = self.one_line_text.replace("**", "")
-        key = compute_rule_key(said) if len(said) <= MAX_RULE_CHARS else ()
-        text = f"{self.is_removal:d}\0{path}\0{' '.join(key or said.casefold().split())}"
+        words = compute_rule_key(said) or said.casefold().split()
+        text = f"{self.is_removal:d}\0{path}\0{' '.join(words)}"
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property
