@@ -189,6 +189,9 @@ def parted(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
     replies of which a record is gone.
     """
     left = {message.id for message in after}
+    blocks = [block for message in after for block in message.blocks]
+    asks = {block.id for block in blocks if isinstance(block, ToolUse)}
+    answers = {block.tool_use_id for block in blocks if isinstance(block, ToolResult)}
     problems = []
     calls: dict[str, Message] = {}
     replies: dict[str, list[bool]] = {}
@@ -200,6 +203,6 @@ def parted(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
                 calls[block.id] = message
             elif isinstance(block, ToolResult) and block.tool_use_id in calls:
                 asked = calls.pop(block.tool_use_id)
-                if (asked.id in left) is not (message.id in left):
+                if (block.tool_use_id in asks) is not (block.tool_use_id in answers):
                     problems.append(f"{block.tool_use_id}: {asked.id} and {message.id}")
     return problems + [name for name, kept in replies.items() if len(set(kept)) > 1]

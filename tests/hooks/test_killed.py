@@ -5,6 +5,7 @@ on, and so does the next process.
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Sequence
 from copy import deepcopy
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.recordings import FOLDER, Recording
+from hooks.recordings import FOLDER, ClaudeFile, Recording
 from hooks.test_session import Agent, both
 from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import Client
@@ -97,6 +98,8 @@ def test_a_kill_of_the_process_behind_the_hooks_loses_and_doubles_nothing(
     def go_on() -> None:
         again = deepcopy(file)
         again.lines = (folder / "rollout-1.jsonl").read_bytes().splitlines(keepends=True)
+        if isinstance(again, ClaudeFile):
+            again.back_to(json.loads(again.lines[-1])["uuid"])
         asyncio.run(play(folder, client, again, [*NEXT, LAST]))
 
     def work() -> None:
