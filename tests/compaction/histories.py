@@ -186,7 +186,7 @@ def _odd(history: History, kind: str, name: str, text: str) -> None:
 
 def parted(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
     """What a cut has parted, told by names: calls whose result is gone, results whose call is gone,
-    replies of which a record is gone.
+    replies of which a record is gone that held more than calls.
     """
     left = {message.id for message in after}
     blocks = [block for message in after for block in message.blocks]
@@ -196,7 +196,8 @@ def parted(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
     calls: dict[str, Message] = {}
     replies: dict[str, list[bool]] = {}
     for message in before:
-        if message.reply_id is not None:
+        has_only_calls = all(isinstance(block, ToolUse) for block in message.blocks)
+        if message.reply_id is not None and (message.id in left or not has_only_calls):
             replies.setdefault(message.reply_id, []).append(message.id in left)
         for block in message.blocks:
             if isinstance(block, ToolUse):
