@@ -335,7 +335,9 @@ def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[st
                 f"{text} " * 12,
                 error=len(text) % 3 == 0,
             )
-    ids = " ".join(message.id for message in session.messages)  # the way back to what was cut
+    ids = (
+        " ".join(message.id for message in session.messages) + " c0"
+    )  # the way back to what was cut
     heard = " ".join(text for _, text in steps).lower() + f" odd edit read bash /w/ {ids}"
 
     text = re.sub(
